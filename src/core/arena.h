@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory by lifetime: everything of one request comes from its arena and goes with it.
+/* Memory by lifetime: everything of one request comes from its arena and is freed with it.
  *
  * An allocation never fails: past the arena's limit it still succeeds and sets `over_limit`, which
- * the request's dispatcher looks at between phases and answers with an error. What one request can
- * allocate between two such looks is bounded by the limits on its input. When the process has no
- * memory left it stops: a half-done request must not go on with half its data. */
+ * the request's dispatcher checks between phases and answers with an error. The limits on a
+ * request's input bound what it can allocate between two such checks. If the process has no memory
+ * left it stops: a request must not continue with half its data. */
 #ifndef CORE_ARENA_H
 #define CORE_ARENA_H
 

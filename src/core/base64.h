@@ -17,8 +17,8 @@ struct str base64_encode(struct arena *a, struct str bytes);
  * last character may be anything, as .NET accepts them. False when the text is not base64; *out is
  * then untouched. The bytes live in the arena and are never absent. */
 bool base64_decode(struct arena *a, struct str text, struct str *out);
-/* The same for a value whose length is known (a key's digest, an MD5, a CRC64): false too when it
- * is not exactly n bytes. */
+/* The same for a value of known length (a key's digest, an MD5, a CRC64): also false unless it is
+ * exactly n bytes. */
 bool base64_decode_exact(struct str text, void *out, size_t n);
 
 #endif

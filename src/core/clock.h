@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time comes through here, so that tests and `--clock-file` set it. Wall time is counted in ticks
- * of 100 ns since 1970, the grain of Azure's timestamps. */
+/* All time is read through here, so that tests and `--clock-file` can set it. Wall time is counted
+ * in ticks of 100 ns since 1970, the resolution of Azure's timestamps. */
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves a clock while the server runs, for tests: shifts it, and lets it stand still. */
+/* Controls a clock while the server runs, for tests: shifts it, and stops it. */
 #ifndef CORE_CLOCK_CONTROL_H
 #define CORE_CLOCK_CONTROL_H
 
@@ -8,7 +8,7 @@
 struct clock_control;
 
 struct clock_state {
-    int64_t shift_ms; /* against the clock that was there before */
+    int64_t shift_ms; /* relative to the original clock */
     bool frozen;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GUIDs: request ids, lease ids, receipts, table properties. The bytes are kept in the order of
+/* GUIDs: request ids, lease ids, receipts, table properties. The bytes are stored in the order of
  * the text, most significant first, so byte order is text order. */
 #ifndef CORE_GUID_H
 #define CORE_GUID_H

@@ -7,9 +7,9 @@
 
 enum { SHA256_BYTES = 32, SHA256_STATE_BYTES = 112 };
 
-/* The states after the padded key, made once per key: a signature then starts from a copy and
- * costs its own bytes and no set-up (0.4 µs for a string-to-sign; a one-shot HMAC takes 1.8). It
- * is a secret and holds no pointers; copy it freely, wipe it with hmac_key_wipe. */
+/* The states after the padded key, computed once per key: a signature then starts from a copy and
+ * costs only its bytes, without set-up (0.4 µs for a string-to-sign; a one-shot HMAC takes 1.8). It
+ * is a secret without pointers; copy it freely, wipe it with hmac_key_wipe. */
 struct hmac_key {
     _Alignas(8) unsigned char inner[SHA256_STATE_BYTES];
     _Alignas(8) unsigned char outer[SHA256_STATE_BYTES];

@@ -22,8 +22,8 @@ struct md5_feed {
     struct str bytes;
 };
 
-/* md5_update of each, side by side where states stand at the end of a block of 64 bytes. Fastest
- * when the texts are equally long. */
+/* md5_update of each, in parallel for states at the end of a block of 64 bytes. Fastest if the
+ * texts are equally long. */
 void md5_many_update(const struct md5_feed *feeds, size_t count);
 void md5_many_update_by(enum md5_way way, const struct md5_feed *feeds, size_t count);
 

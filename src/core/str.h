@@ -99,9 +99,9 @@ bool str_has_control(struct str s);
 /* memcmp order, the shorter first. */
 int str_cmp(struct str a, struct str b);
 bool str_ends(struct str s, struct str suffix);
-/* Index of the first c at or after `from`; s.n when there is none. */
+/* Index of the first c at or after `from`; s.n if there is none. */
 size_t str_find(struct str s, char c, size_t from);
-/* Index of the first occurrence of needle; s.n when there is none. */
+/* Index of the first occurrence of needle; s.n if there is none. */
 size_t str_find_str(struct str s, struct str needle);
 /* Without spaces and tabs at either end. */
 struct str str_trim(struct str s);
@@ -117,7 +117,7 @@ bool str_to_i64(struct str s, int64_t *out);
 bool str_to_bool(struct str s, bool *out);
 /* Well-formed UTF-8: no overlong forms, surrogates, or values past U+10FFFF. */
 bool str_is_utf8(struct str s);
-/* Length of the well-formed sequence that a non-empty s begins with; 0 when there is none. */
+/* Length of the well-formed sequence at the start of a non-empty s; 0 if there is none. */
 size_t str_utf8_length(struct str s);
 /* Length in UTF-16 code units of well-formed UTF-8. */
 size_t str_utf16_units(struct str s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What unit tests use. A test is any `void test_*(void)` in a *_test.c; test/gen.sh finds it. Each
- * runs in a child process, so a crash or a hang fails that test alone. */
+/* Helpers for unit tests. A test is any `void test_*(void)` in a *_test.c; test/gen.sh finds it.
+ * Each runs in a child process, so a crash or a hang fails only that test. */
 #ifndef CORE_TEST_H
 #define CORE_TEST_H
 

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts a thread that takes no signals: they are for the main thread, which waits for them, and a
- * worker that took one would only delay it. Returns 0, or pthread_create's error number. */
+/* Starts a thread that receives no signals: they are for the main thread, which waits for them, and
+ * a worker that received one would only delay it. Returns 0, or pthread_create's error number. */
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg);
 
-/* Waits for a condition whose lock is held, at the latest until a time of clock_mono_ms. False: the
- * time is over. May return early, as conditions do. */
+/* Waits for a condition whose lock is held, at most until a time of clock_mono_ms. False: timed
+ * out. May return early, as conditions do. */
 bool thread_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t mono_ms);
 
 #endif

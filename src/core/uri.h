@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Percent-encoding, query strings, and absolute URLs (for copy sources).
  *
- * '+' is an ordinary character, but for a query that is read as forms are: there it can stand for a
+ * '+' is an ordinary character, except in a query that is parsed like a form: there it means a
  * space. */
 #ifndef CORE_URI_H
 #define CORE_URI_H
@@ -12,7 +12,7 @@
  * be any bytes: the caller checks for UTF-8 (str_is_utf8) and for NUL. When there is nothing to
  * decode it is the input itself, else it lives in the arena; never absent unless the input is. */
 bool uri_decode(struct arena *a, struct str s, struct str *out);
-/* The same, leaving a malformed '%' as it stands. */
+/* The same, but leaves a malformed '%' as it is. */
 struct str uri_decode_loose(struct arena *a, struct str s);
 
 /* Returns true if the text is ASCII without '%' and NUL: then decoding does not change it, and it
@@ -22,7 +22,7 @@ bool uri_is_plain(struct str s);
 /* The characters that stay unescaped besides letters, digits and "-._~". */
 enum uri_keep {
     URI_KEEP_NONE, /* for a query value or one path segment */
-    URI_KEEP_PATH, /* '/' and the characters a path may hold: for a whole path */
+    URI_KEEP_PATH, /* '/' and the characters that a path may have: for a whole path */
 };
 void uri_encode(struct buf *out, struct str s, enum uri_keep keep);
 
@@ -55,12 +55,12 @@ struct uri {
     struct str host; /* without the brackets of an IPv6 address */
     uint16_t port;   /* the scheme's when none is given */
     bool port_given;
-    struct str path;  /* begins with '/'; "/" when there is none */
+    struct str path;  /* begins with '/'; "/" if there is none */
     struct str query; /* absent when there is no '?' */
 };
 
-/* False when it is not "http://…" or "https://…" (any case), names no host, holds user info, a
- * control character or a space, or has a bad port. A fragment is dropped. */
+/* False if it is not "http://…" or "https://…" (any case), has no host, has user info, a control
+ * character or a space, or has a bad port. A fragment is dropped. */
 bool uri_parse(struct str url, struct uri *out);
 
 #endif

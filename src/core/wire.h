@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one bounds-checked reader of binary formats. A read past the end gives zero and sets `bad`
- * for good, so a decoder reads all its fields and asks reader_ok once. */
+/* The only bounds-checked reader of binary formats. A read past the end returns zero and sets `bad`
+ * permanently, so a decoder reads all its fields and calls reader_ok once. */
 #ifndef CORE_WIRE_H
 #define CORE_WIRE_H
 
@@ -55,7 +55,7 @@ static inline uint64_t read_varint(struct reader *r)
     r->n--;
     return (unsigned char)*r->p++;
 }
-/* What buf_put_bytes wrote, borrowed. */
+/* Reads what buf_put_bytes wrote; borrowed. */
 static inline struct str read_bytes(struct reader *r)
 {
     uint64_t n = read_varint(r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eight bytes at a time, for what looks at every byte of every request. */
+/* Operations on eight bytes at a time, for code that examines every byte of every request. */
 #ifndef CORE_WORD_H
 #define CORE_WORD_H
 

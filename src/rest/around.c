@@ -129,7 +129,7 @@ static void heard_out(struct run *r, struct err outcome)
 }
 
 /* Leaves nothing in the open-file table: cancels a wait whose transaction ended otherwise, or, if
- * that is too late, waits for the call that is on its way. */
+ * that is too late, waits for the pending callback. */
 static void end(struct rest_call *call, struct err outcome)
 {
     struct rest_going *g = call->going;
@@ -147,7 +147,7 @@ static void waited(struct run *r, struct err outcome)
     struct rest_call *call = rest_call_of(r);
     struct file_pass *pass = call->going->around.pass;
     bool over = outcome.code == ERR_OPERATION_TIMED_OUT;
-    /* Woken, the table has called back; else the wait was taken back. */
+    /* If woken, the table has called back; else the wait was cancelled. */
     pass->owed = false;
     pass->waiting = false;
     if (err_is(outcome))

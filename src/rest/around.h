@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operation with more around its transaction than decode and encode: work in a pool before and
- * after it, and, for files, the pass through the open-file table, where it may have to wait for SMB
- * clients to give up what they cache (service/file/opens/pass.h). For `start`; the transaction is
- * the row's `run`. */
+/* An operation that does more around its transaction than decode and encode: work in a pool before
+ * and after it, and, for files, the pass through the open-file table, where it may have to wait
+ * until SMB clients give up their caches (service/file/opens/pass.h). For `start`; the transaction
+ * is the row's `run`. */
 #ifndef REST_AROUND_H
 #define REST_AROUND_H
 

@@ -20,8 +20,8 @@ static enum http_method method_named(struct str name)
     return HTTP_METHOD_OTHER;
 }
 
-/* Addresses are absolute, or begin with '/'. The host is the batch's own, whatever they say: the
- * batch was signed for it. */
+/* Addresses are absolute, or begin with '/'. Their host is ignored: it is the batch's, for which
+ * the batch was signed. */
 static bool split_address(struct str address, struct http_request *request)
 {
     size_t scheme = str_istarts(address, STR("http://"))    ? 7

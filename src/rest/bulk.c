@@ -39,7 +39,7 @@ struct bulk {
 
 /* ---- threads ---- */
 
-/* Waits for pieces; 0 when none will come. */
+/* Waits for pieces; 0 if there will be none. */
 static size_t take_pieces(struct bulk *k, struct bulk_body *taken[SIDE_BY_SIDE])
 {
     size_t count = 0;
@@ -104,8 +104,7 @@ static void put_last(struct bulk *k, struct bulk_body *b)
     k->last = &b->next;
 }
 
-/* Has the body's turn come again after the others', if there is more of it; else its loop has it
- * back. */
+/* Queues the body again behind the others if it has more pieces; else returns it to its loop. */
 static void pass_on(struct bulk *k, struct bulk_body *b)
 {
     bool again = false;

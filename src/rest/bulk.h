@@ -27,12 +27,12 @@ struct bulk_body {
     char *buffer;
     size_t filled;
     size_t posted; /* the first bytes of the buffer: a piece that is being stored */
-    bool lent;     /* a bulk thread receives, and has it now */
+    bool lent;     /* a bulk thread is receiving it now */
     struct err error;
     struct loop_task task;
     struct bulk_body *next;
-    /* On the body's loop: a piece is stored, or nothing more can be received now. b->error says how
-     * it went. */
+    /* On the body's loop: a piece is stored, or nothing more can be received now. b->error is the
+     * outcome. */
     void (*stored)(struct bulk_body *b);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One REST request on its way through the phases, and what decode and encode functions use. */
+/* One REST request in its phases, and the helpers of decode and encode functions. */
 #ifndef REST_CALL_H
 #define REST_CALL_H
 
@@ -11,7 +11,7 @@
 
 enum {
     REST_QUERY_MAX = 64,
-    REST_ARENA_MAX = 32 << 20, /* what one request may hold besides its streamed body */
+    REST_ARENA_MAX = 32 << 20, /* the memory limit of one request, besides its streamed body */
 };
 
 struct rest_server;
@@ -28,9 +28,9 @@ struct rest_sink {
     void (*drop)(struct rest_sink *sink);
     /* NULL, or returns the data to hash before `end` is called; false if there is none. */
     bool (*digest)(struct rest_sink *sink, struct md5_job *job);
-    /* NULL, or: the state that the body's bytes are fed to, so that the caller may do that side by
-     * side with other bodies' and then call take_summed in place of take. Returns NULL when none is
-     * kept. */
+    /* NULL, or returns the MD5 state for the body's bytes, so that the caller can hash several
+     * bodies in parallel and then call take_summed instead of take. Returns NULL if there is
+     * none. */
     struct md5 *(*md5)(struct rest_sink *sink);
     struct err (*take_summed)(struct rest_sink *sink, struct str bytes);
 };
@@ -114,8 +114,8 @@ struct rest_call {
 
 /* ---- reading the request ---- */
 
-/* Absent when not sent. Inline, because most that are asked for are not there, and the mark of a
- * name that is known when this is compiled is too. */
+/* Absent if not sent. Inline, because most headers asked for are absent, and the mark of a constant
+ * name is computed at compile time. */
 static inline struct str call_header(const struct rest_call *call, struct str name)
 {
     return http_header_get(&call->x->request, name);

@@ -23,7 +23,7 @@ struct content_source {
     bool fetched;
     struct err error;
     struct extent_span span;
-    /* Where more pieces come from. */
+    /* The function that returns more pieces. */
     content_refill *refill;
     void *refill_arg;
     struct pieces list; /* the one in use */
@@ -36,7 +36,8 @@ static struct content_source *source_of_task(struct loop_task *task)
     return CONTAINER_OF(task, struct content_source, task);
 }
 
-/* What is fetched is fetched whole: it may not stay in the engine's memory for long. */
+/* Bytes that are fetched are fetched in full, because the engine's memory may not keep them for
+ * long. */
 static uint32_t span_length(const struct content_source *s, enum engine_wait wait)
 {
     uint64_t left = s->pieces->items[s->piece].length - s->offset;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A response body made of a content's pieces: memory is sent as it is, extents by sendfile, and a
- * part that is not in the page cache is fetched by the pool while the loop goes on. */
+/* A response body made of a content's pieces: memory is sent directly, extents by sendfile, and the
+ * pool fetches a part that is not in the page cache while the loop serves others. */
 #ifndef REST_CONTENT_SOURCE_H
 #define REST_CONTENT_SOURCE_H
 

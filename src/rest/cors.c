@@ -18,7 +18,7 @@ static bool next_part(struct str *list, struct str *part)
 
 /* ---- matching ---- */
 
-/* A star stands for any subdomain, however deep, but not for nothing. */
+/* A star matches any subdomain, at any depth, but not the empty string. */
 static bool origin_fits(struct str pattern, struct str origin)
 {
     size_t star = str_find(pattern, '*', 0);

@@ -9,7 +9,7 @@
 #include "rest/op.h"
 #include "service/common/cors_rule.h"
 
-/* Every OPTIONS request, whatever it names; it needs no credentials. */
+/* Every OPTIONS request, for any resource; it needs no credentials. */
 extern const struct op OP_PREFLIGHT;
 
 /* Reads the rules for a request that names an origin, so that cors_put_headers needs no lookup. A
@@ -20,7 +20,7 @@ void cors_put_headers(const struct rest_call *call, struct buf *headers);
 
 /* ---- the rules themselves ---- */
 
-/* The first rule for the origin and method; NULL when there is none. */
+/* The first rule for the origin and method; NULL if there is none. */
 const struct cors_rule *cors_match(const struct cors_rules *rules, struct str origin,
                                    struct str method);
 /* Returns true if every header of the comma-separated list is allowed. */

@@ -26,9 +26,8 @@ enum { HEADERS_BYTES_USUAL = 1024 }; /* of an answer: initial capacity */
 
 /* ---- ends ---- */
 
-/* The request goes to the gateway that has the share's open files, with its connection. One whose
- * body is used up cannot, nor one that has come that way already: the client is told to try again.
- */
+/* Passes the request with its connection to the gateway that has the share's open files. If its
+ * body was already read, or it was passed on before, the client is told to retry instead. */
 static bool hands_over(struct dispatch *d)
 {
     struct rest_call *call = &d->call;
@@ -114,7 +113,7 @@ void dispatch_finish(struct dispatch *d, struct err error)
         succeed(d);
         return;
     }
-    /* It may belong to the store: giving it back could take it from an update that was made. */
+    /* It may belong to the store: freeing it could take it from an update that was committed. */
     if (error.code == ERR_UNKNOWN_OUTCOME)
         body_is_kept(d);
     if (error.code == ERR_CLIENT_GONE) {
@@ -271,8 +270,8 @@ static void on_end(struct http_exchange *x)
     body_end(dispatch_of(x));
 }
 
-/* The client went away while the request was under way. One that may still read its answer gets it,
- * unless that would take a wait for someone else. */
+/* The client disconnected during the request. If it can still read the response, it gets it, unless
+ * that would wait for another client. */
 static void on_gone(struct http_exchange *x, bool wholly)
 {
     struct run *r = &dispatch_of(x)->call.run;
@@ -306,7 +305,7 @@ static void on_done(struct http_exchange *x)
         access_log_slow(call, ended_us - x->started_us);
     }
     if (d->handed)
-        return; /* the other gateway tells of it */
+        return; /* the other gateway logs it */
     if (line_log_wants(call->server->log))
         access_log_add(call->server->log, call, d->outcome);
     if (err_is(d->outcome) && log_wants(LOG_DEBUG))

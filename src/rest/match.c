@@ -128,7 +128,8 @@ COLD static struct err explain(struct rest_call *call, const struct op_table *ta
         return call_bad_query(call, STR("comp"));
     if (str_given(s->restype) && !restype)
         return call_bad_query(call, STR("restype"));
-    /* Each is of some operation, but of none together: a container that has no name, say. */
+    /* Each belongs to some operation, but both together to none: for example, a container without a
+     * name. */
     if (!both && (str_given(s->comp) || str_given(s->restype)))
         return call_bad_query(call, STR("comp"));
     return err_new(ERR_UNSUPPORTED_HTTP_VERB);

@@ -17,8 +17,8 @@ struct match_index {
 void match_index_init(struct match_index *index, const struct op_table *table);
 
 /* Sets call->op. No row: ERR_UNSUPPORTED_HTTP_VERB, ERR_INVALID_QUERY_PARAMETER_VALUE (restype or
- * comp not known here), ERR_MISSING_REQUIRED_… or ERR_INVALID_HEADER_VALUE for the header that
- * tells rows apart. */
+ * comp unknown here), ERR_MISSING_REQUIRED_… or ERR_INVALID_HEADER_VALUE for the header that
+ * distinguishes rows. */
 struct err match_op(struct rest_call *call, enum op_resource resource);
 
 #endif

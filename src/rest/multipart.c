@@ -36,7 +36,7 @@ static struct str take_line(struct str *rest)
 
 enum delimiter { DELIMITER_NONE, DELIMITER_PART, DELIMITER_END };
 
-/* What a line is: white space may stand behind a delimiter. */
+/* Classifies a line: white space may follow a delimiter. */
 static enum delimiter delimiter_of(struct str line, struct str boundary)
 {
     if (!str_starts(line, STR("--")) || !str_starts(str_from(line, 2), boundary))
@@ -49,7 +49,7 @@ static enum delimiter delimiter_of(struct str line, struct str boundary)
     return end ? DELIMITER_END : DELIMITER_PART;
 }
 
-/* Moves past the next delimiter line. *before is what stands before it. */
+/* Moves past the next delimiter line. *before is the text before it. */
 static enum delimiter take_to_delimiter(struct multipart *m, struct str *before)
 {
     const char *start = m->rest.p;
@@ -140,7 +140,7 @@ bool multipart_request_of(struct str text, struct multipart_request *out)
         return false;
     out->method = str_head(line, first);
     struct str rest = str_from(line, first + 1);
-    /* The version is what stands behind the last space. */
+    /* The version follows the last space. */
     size_t last = rest.n;
     while (last > 0 && rest.p[last - 1] != ' ')
         last--;

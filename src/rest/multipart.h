@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading multipart/mixed bodies and the HTTP requests in them. All slices borrow from the body,
- * and nothing reads past it. Lines end with CRLF; a bare LF is taken too, as clients that put their
- * bodies together by hand send it. */
+/* Parses multipart/mixed bodies and the HTTP requests in them. All slices borrow from the body, and
+ * nothing reads past it. Lines end with CRLF; a bare LF is accepted too, because clients that write
+ * bodies by hand send it. */
 #ifndef REST_MULTIPART_H
 #define REST_MULTIPART_H
 
@@ -20,8 +20,8 @@ struct multipart {
 };
 
 struct multipart multipart_of(struct str body, struct str boundary);
-/* The next part, without the line end that belongs to the delimiter. False at the end, and when no
- * further delimiter comes: `ended` tells which. */
+/* The next part, without the line end that belongs to the delimiter. False at the end, and if there
+ * is no further delimiter: `ended` tells which. */
 bool multipart_next(struct multipart *m, struct str *part);
 
 /* Header lines, up to MULTIPART_HEADERS_MAX, then an empty line, then the rest. False when they are
@@ -31,7 +31,7 @@ struct multipart_headers {
     size_t count;
 };
 bool multipart_split(struct str part, struct multipart_headers *headers, struct str *body);
-/* Absent when there is none of that name. */
+/* Absent if there is no header of that name. */
 struct str multipart_header(const struct multipart_headers *headers, struct str name);
 
 /* "METHOD address HTTP/1.1", headers, body. */

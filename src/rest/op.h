@@ -84,9 +84,9 @@ struct op {
     enum op_resource resource;
     const char *restype;    /* NULL: must be absent */
     const char *comp;       /* NULL: must be absent */
-    const char *header;     /* "name" must be there, "name=value" must have that value (any case);
-                               NULL: not looked at. Rows with one stand before those without. */
-    const char *header_too; /* one more, for rows that one header does not tell apart */
+    const char *header;     /* "name" must be present, "name=value" must have that value (any case);
+                               NULL: ignored. Rows with one come before those without. */
+    const char *header_too; /* one more, for rows that one header does not distinguish */
     const char *query;      /* the same for one more query parameter: "snapshot", "peekonly=true" */
     const char *account_sas;
     char account_sas_type;

@@ -144,7 +144,7 @@ static struct err check_conditions(struct rest_call *call)
         {STR_INIT("If-Modified-Since"), COND_S}, {STR_INIT("If-Unmodified-Since"), COND_U},
         {STR_INIT("x-ms-if-tags"), COND_T},
     };
-    /* Known when this is compiled: most requests have none, and one look tells. */
+    /* Computed at compile time: most requests have none of them, and one test shows it. */
     uint64_t marks = http_name_mark(STR("If-Match")) | http_name_mark(STR("If-None-Match")) |
                      http_name_mark(STR("If-Modified-Since")) |
                      http_name_mark(STR("If-Unmodified-Since")) |
@@ -161,8 +161,8 @@ static struct err check_conditions(struct rest_call *call)
     return OK;
 }
 
-/* Is this a promise about the content that is not kept here: encrypted with the client's own key?
- */
+/* Returns true if the header requires encryption with the client's key, which this server does not
+ * do. */
 static bool promises_protection(struct str header)
 {
     return header.n >= sizeof "x-ms-encryption-key" - 1 &&
@@ -207,7 +207,7 @@ static bool is_of_share(const struct op *op)
     return op->resource == R_SERVICE || (op->resource == R_CONTAINER && share && !descriptor);
 }
 
-/* A token's holder passes over the permissions of files, as a backup does, and has to say so. */
+/* A token's holder bypasses the permissions of files, as a backup does, and has to request it. */
 struct err rest_check_intent(struct rest_call *call, enum service_kind service,
                              const struct auth_result *who, const struct op *op)
 {

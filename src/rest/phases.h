@@ -7,7 +7,7 @@
 #include "rest/call.h"
 
 /* parse → match row → authenticate and permit → check, and for a streamed body also decode.
- * dfs_listens: the listener takes requests that do not tell for those of the Data Lake API. */
+ * dfs_listens: ambiguous requests of this listener belong to the Data Lake API. */
 struct err rest_head_phases(struct rest_call *call, bool dfs_listens);
 /* Calls the row's decode; the body is complete. */
 struct err rest_decode(struct rest_call *call);

@@ -48,8 +48,9 @@ void query_use(struct rest_call *call, struct auth_pair *pairs, size_t count)
 }
 
 /* The service decodes '+' in a query as a space, and many programs write it so. Others mean a plus:
- * under Shared Key the signature tells, so the query is parsed both ways and authentication
- * decides. No value that selects an operation has either, so that is the same for both. */
+ * under Shared Key the signature shows which, so the query is parsed both ways and authentication
+ * decides. No value that selects an operation has either character, so the operation is the same
+ * for both. */
 static struct err read_plus(struct rest_call *call)
 {
     struct str query = call->x->request.query;

@@ -78,7 +78,8 @@ static struct str error_message(struct rest_call *call, struct err error)
     return buf_str(&text);
 }
 
-/* detail's lines: "Element\tvalue". They never become headers: they may hold a client's text. */
+/* detail's lines: "Element\tvalue". They never become headers, because they may contain a client's
+ * text. */
 static void put_details(struct rest_call *call, struct str detail, struct buf *xml)
 {
     while (str_given(detail) && detail.n > 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Test control: what a request does at the points where faults and holds may be. */
+/* Test control: stops or fails a request at the points where faults and holds apply. */
 #include "rest/dispatch.h"
 #include "rest/server.h"
 

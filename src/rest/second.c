@@ -9,23 +9,23 @@
 
 /* A copy reads its source: Get Blob or Get File of it must be allowed.
  *
- * A rename takes the source's name away, so it needs what deleting needs, while the destination is
- * written (`w`, the row's own letter, which also covers a file that is replaced, as it does for
- * Create File and Copy File). The documentation names no letters for it. The cloud takes a share's
- * `rw` without `d` (azure-sdk-for-python, test_file.py, and microsoft/AzureStorageExplorer issue
- * 6708, whose testers saw `rld` suffice as well), so programs come with `rw`. Who may read and
- * write the source could copy it and leave nothing in it: by a rename they get no byte that they
- * could not have, and only the name goes. So `d`, or `r` and `w` together, let a source be moved;
- * `w` alone does not, as it would bring what one may not read to where one may.
+ * A rename removes the source's name, so it needs the permission to delete, while the destination
+ * is written (`w`, the row's letter, which also covers a file that is replaced, as it does for
+ * Create File and Copy File). The documentation names no letters for it. The cloud accepts a
+ * share's `rw` without `d` (azure-sdk-for-python, test_file.py, and microsoft/AzureStorageExplorer
+ * issue 6708, whose testers saw `rld` suffice as well), so programs use `rw`. A caller that may
+ * read and write the source could copy it and empty it: a rename gives it no byte that it could not
+ * have, and only removes the name. So `d`, or `r` and `w` together, permit moving a source; `w`
+ * alone does not, as it would move bytes that the caller may not read to a place where it may.
  *
- * A hard link lends the file another name, under which other SAS reach its bytes for good, and
- * changes its link count and ETag: reading and writing must both be allowed (as Linux has it with
+ * A hard link gives the file another name, under which other SAS reach its bytes permanently, and
+ * changes its link count and ETag: reading and writing must both be allowed (like Linux with
  * protected_hardlinks).
  *
  * Not here, because nothing of another resource is read or changed: the text of a symbolic link,
- * which the server never follows; x-ms-previous-snapshot-url, of which only the time counts, for
- * the blob of the path itself (second_permit_snapshot sees to that); the deleted container or share
- * to restore, which must have the name of the path. Parts of batches have rows of their own. */
+ * which the server never follows; x-ms-previous-snapshot-url, of which only the time is used, for
+ * the blob of the path itself (second_permit_snapshot checks that); the deleted container or share
+ * to restore, which must have the name of the path. Parts of batches have separate rows. */
 static const struct {
     struct str header;
     struct second_needs of_blob, of_file;
@@ -119,7 +119,7 @@ static struct err authenticate(struct rest_call *call, struct second *s,
         .container = s->container,
         .object = s->object,
         .peer = call->x->peer,
-        /* Its SAS or token came with this request, however its own URL begins. */
+        /* Its SAS or token came with this request, whatever the scheme of its URL. */
         .secure = call->x->secure,
         .version = call->version,
         .now = call->now,
@@ -134,7 +134,7 @@ static bool brings_credentials(const struct second *s)
     return str_given(s->authorization) || str_given(second_query(s, STR("sig")));
 }
 
-/* One of the operations that it is needed for. The credentials that come with it are read once. */
+/* Checks one of the operations that it needs. Its credentials are read once. */
 static struct err permit(struct rest_call *call, struct second *s, const struct op *row)
 {
     const struct auth_resource what = {s->service, s->account,     s->container, s->object,
@@ -156,7 +156,7 @@ static struct err permit(struct rest_call *call, struct second *s, const struct 
 struct err second_permit(struct rest_call *call, struct second *s)
 {
     struct second_needs needs = second_needs_of(call->op->second, s->service);
-    /* An operation that names another resource has to say so in its row. */
+    /* An operation that names another resource must declare it in its row. */
     assert(needs.rows[0] != NULL);
     s->who = NULL;
     for (size_t i = 0; i < SECOND_NEEDS_MAX && needs.rows[i] != NULL; i++) {

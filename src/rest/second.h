@@ -31,7 +31,7 @@ struct second {
     struct str path, raw_query;
     struct auth_pair query[SECOND_QUERY_MAX];
     size_t query_count;
-    /* A token of its own; absent when there is none. */
+    /* The source's token; absent if there is none. */
     struct str authorization;
     /* True if the request's credentials apply when it has none. */
     bool handed_on;

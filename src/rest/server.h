@@ -48,7 +48,7 @@ struct rest_server {
     struct bulk *bulk;       /* stores large bodies; NULL: loops store them */
     struct line_log *log;
     struct script *script;       /* test control's faults and holds; NULL: there is none */
-    struct inspector *inspector; /* NULL: nothing is kept for it */
+    struct inspector *inspector; /* NULL: nothing is recorded */
     struct match_index match[SERVICE_KIND_COUNT];
     struct match_index match_dfs;
     uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: nowhere */
@@ -56,9 +56,9 @@ struct rest_server {
      * NULL: none. */
     const struct http_handler *side;
     void *side_context;
-    /* NULL, or: takes a connection whose request another gateway has to serve, because the open
-     * files of the share are there (service/common/home.h). On the loop's thread; the handed bytes
-     * and stream are the callee's. */
+    /* NULL, or passes on a connection whose request another gateway has to serve, because the open
+     * files of the share are there (service/common/home.h). On the loop's thread; the callee owns
+     * the passed bytes and stream. */
     void (*hand_over)(void *arg, struct loop *loop, const struct rest_listener *from,
                       struct http_handed *handed);
     void *hand_over_arg;
@@ -68,7 +68,7 @@ struct rest_server {
 struct rest_listener {
     struct rest_server *server;
     enum service_kind service;
-    bool dfs; /* requests that do not tell are of the Data Lake API */
+    bool dfs; /* ambiguous requests are of the Data Lake API */
     /* Absent on a service's own port. If another listener mounts the service under a path
      * ("/blob"): that path, which the caller has removed. Host names then contain no account, and
      * endpoints in bodies include the path. */

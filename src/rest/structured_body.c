@@ -151,7 +151,7 @@ static bool copy_from_file(struct wrapping *w, size_t length, struct str *out)
     return true;
 }
 
-/* The next of the content that lies together, cut to the segment. */
+/* The next contiguous part of the content, clipped to the segment. */
 static enum http_pull pull_content(struct wrapping *w, struct http_span *out)
 {
     struct str part;

@@ -42,7 +42,7 @@ static bool host_names_website(struct str host, struct str *account)
     return str_given(rest) && first.n > 0;
 }
 
-/* Names of accounts have no '-': what stands behind one is ours. */
+/* Names of accounts have no '-': a suffix after one is ours. */
 static bool take_website(struct target *out)
 {
     const struct str suffix = STR("-web");

@@ -18,9 +18,9 @@ struct target {
 };
 
 /* host as sent, with or without a port; path as sent, percent-encoded. product_style: hosts such as
- * account.blob.localhost name the account. names_container tells, for a blob path of one segment,
- * a container from a blob in $root. rename_source: the header x-ms-file-rename-source or STR_NONE.
- * ERR_INVALID_URI and its like. */
+ * account.blob.localhost name the account. names_container distinguishes, for a blob path of one
+ * segment, a container from a blob in $root. rename_source: the header x-ms-file-rename-source or
+ * STR_NONE. ERR_INVALID_URI and the like. */
 struct target_request {
     enum service_kind service;
     struct str host;
@@ -34,7 +34,7 @@ struct target_request {
 struct err target_parse(struct arena *arena, const struct target_request *request,
                         struct target *out);
 
-/* The table service's part: what stands behind the account, decoded. Made known for its tests. */
+/* The table service's part: the path after the account, decoded. Public for its tests. */
 struct err target_parse_table(struct arena *arena, struct str path, struct target *out);
 
 #endif

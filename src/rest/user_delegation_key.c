@@ -20,7 +20,7 @@ static struct err bad_node(struct rest_call *call, struct str name)
     return call_error(call, ERR_INVALID_XML_NODE_VALUE, "XmlNodeName", name);
 }
 
-/* Start may be left out and is now then; Expiry lies in the future, at most a week after Start. */
+/* Start may be omitted and is then now; Expiry is in the future, at most a week after Start. */
 static struct err read_times(struct rest_call *call, const struct xml_node *info,
                              struct delegation *out)
 {

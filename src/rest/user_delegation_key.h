@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Get User Delegation Key, the same for blobs, queues and files: OP_ROW_USER_DELEGATION_KEY goes
- * into each table. */
+/* Get User Delegation Key, the same for blobs, queues and files: each table includes
+ * OP_ROW_USER_DELEGATION_KEY. */
 #ifndef REST_USER_DELEGATION_KEY_H
 #define REST_USER_DELEGATION_KEY_H
 

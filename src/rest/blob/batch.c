@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blob Batch: many Delete Blob or many Set Blob Tier in one request. Each part is a call with
- * credentials, conditions and an outcome of its own; nothing binds them together but the request.
+ * separate credentials, conditions and outcome; the parts are independent of each other.
  * docs/protocol/facts.md §4.8.
  *
- * What is wrong with the batch as a whole (its form, too many parts, parts of several kinds) is
- * answered as the cloud does, with 202 and one part that carries the 400 and no Content-ID, and
- * nothing is done. SDKs tell it by the count of parts (azure-sdk-for-net issue 20196: "Expected
- * 24083 responses for the batch request, not 1"; azure-rest-api-specs issue 12782). */
+ * If the batch as a whole is invalid (its form, too many parts, parts of several kinds), nothing is
+ * done, and the answer is the cloud's: 202 and one part with the 400 and no Content-ID. SDKs
+ * recognize it by the count of parts (azure-sdk-for-net issue 20196: "Expected 24083 responses for
+ * the batch request, not 1"; azure-rest-api-specs issue 12782). */
 #include "rest/batch.h"
 #include "core/guid.h"
 #include "rest/blob/ops.h"

@@ -107,8 +107,8 @@ struct err rest_delete_container_encode(struct rest_call *call)
 
 /* ---- Restore Container ---- */
 
-/* A container is restored under its own name alone. Azure took the other form back in 2021, and
- * says since that the header must match the destination's name (azure-sdk-for-cpp pull request
+/* A container can only be restored under its original name. Azure withdrew the other form in 2021,
+ * and says since that the header must match the destination's name (azure-sdk-for-cpp pull request
  * 2263, azure-docs issue 77199); so the SDKs' renaming option is deprecated. */
 struct err rest_restore_container_decode(struct rest_call *call)
 {

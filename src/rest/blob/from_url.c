@@ -239,7 +239,7 @@ static struct err block_before(struct rest_call *call)
     TRY(from_url_fetch(call, &put->from));
     put->args.pieces = put->from.pieces;
     put->args.claim = put->from.claim;
-    /* A block holds at least a byte. */
+    /* A block has at least one byte. */
     return put->from.size == 0 ? err_new(ERR_INVALID_RANGE) : OK;
 }
 

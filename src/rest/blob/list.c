@@ -319,7 +319,7 @@ static void put_kind(struct list_blobs *list, const struct blob_list_item *item)
         xml_element_u64(b, STR("DeletionId"), (uint64_t)head->path.deletion_id);
 }
 
-/* Clients tell directories by the mark. */
+/* Clients recognize directories by the mark. */
 static struct str metadata_of(const struct list_blobs *list, const struct blob_head *head)
 {
     return head->path.directory ? path_mark(list->call->arena, head->metadata) : head->metadata;
@@ -357,8 +357,8 @@ static struct err read_marker(struct rest_call *call, struct str *out)
     return base64_decode(call->arena, text, out) ? OK : call_bad_query(call, STR("marker"));
 }
 
-/* Refuses clients that take Arrow and nothing else. SDKs that prefer Arrow also name XML, and look
- * at the answer's Content-Type. */
+/* Refuses clients that accept only Arrow. SDKs that prefer Arrow also accept XML, and check the
+ * answer's Content-Type. */
 static struct err refuse_arrow(struct rest_call *call)
 {
     struct str rest = call_header(call, STR("Accept"));

@@ -6,7 +6,7 @@
 #include "rest/call.h"
 #include "service/blob/head.h"
 
-/* x-ms-immutability-policy-* and x-ms-legal-hold of a request that makes a blob: all zero when
+/* x-ms-immutability-policy-* and x-ms-legal-hold of a request that creates a blob: all zero if
  * there are none. They need the permission for it. */
 struct err rest_blob_read_protection(struct rest_call *call, struct blob_protection *out);
 /* The same for a response, with x-ms-expiry-time; nothing if there is none. */

@@ -104,8 +104,8 @@ struct err rest_blob_parse_tags(struct arena *arena, struct str body, struct str
 
 /* ---- Set Blob Tags, Get Blob Tags ---- */
 
-/* If-Match and the like would be about the tags, had they an ETag; those about the blob have names
- * of their own, and came later. */
+/* If-Match and the like would apply to the tags, if those had an ETag; conditions on the blob have
+ * other names, and were added later. */
 static struct err read_conditions(struct rest_call *call, struct blob_request *request)
 {
     return call->version >= VERSION_BLOB_CONDITIONS

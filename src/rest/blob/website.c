@@ -14,7 +14,7 @@
 #include "service/common/service_properties.h"
 
 struct get_document {
-    struct get_blob get; /* first: rest_get_blob_explain looks at it */
+    struct get_blob get; /* first, because rest_get_blob_explain reads it */
     struct blob_website_args args;
 };
 

@@ -16,7 +16,7 @@
 
 enum {
     COPIER_THREADS = 4,
-    COPIES_MAX = 10000, /* known at a time; further ones are looked for when some have ended */
+    COPIES_MAX = 10000, /* known at a time; others are searched for after some have ended */
     LOOK_JOBS = 256,    /* of one container at a time */
     RETRY_MS_MIN = 1000,
     RETRY_MS_MAX = 60000,

@@ -14,7 +14,7 @@ struct copier;
 struct err copier_start(struct store *store, struct dialer *dialer, struct copier **out);
 /* There is a new copy. From any thread. */
 void copier_add(struct copier *c, struct str partition, uint64_t incarnation, uint64_t job);
-/* Returns when the steps under way have ended; stop the dialer first. NULL is fine. */
+/* Returns after the running steps have ended; stop the dialer first. NULL is fine. */
 void copier_stop(struct copier *c);
 
 #endif

@@ -11,13 +11,13 @@ struct remote_step {
     struct dialer *dialer; /* NULL: none is in reach any more */
     struct arena *arena;
     const struct copy_job_ref *place;
-    bool of_file;               /* whose bytes are cut otherwise than a block blob's */
+    bool of_file;               /* whose bytes are divided differently from a block blob's */
     const struct copy_job *job; /* in the arena */
     unsigned failures;          /* steps that have failed before this one */
 };
 
-/* *ended: there is nothing left to do. An error is for now: what cannot come right, or has not for
- * long, ends the copy as failed. */
+/* *ended: there is nothing left to do. An error is temporary: a permanent one, or one that lasts
+ * too long, ends the copy as failed. */
 struct err copier_remote_step(struct remote_step *step, bool *ended);
 
 #endif

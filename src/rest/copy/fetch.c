@@ -93,7 +93,7 @@ static enum blob_type type_of(const struct http_answer *a)
                                               : BLOB_BLOCK;
 }
 
-/* Metadata that this server would not take from a client is not taken from another server. */
+/* Metadata that this server would refuse from a client is not accepted from another server. */
 static struct str metadata_of(struct arena *arena, const struct http_answer *a)
 {
     const struct str prefix = STR("x-ms-meta-");
@@ -267,7 +267,8 @@ struct err fetch_next_pages(struct fetch *f, uint64_t from, uint64_t size, uint6
 
 /* ---- its tags ---- */
 
-/* Get Blob Tags takes no conditions but those on tags; the others were met by what came before. */
+/* Get Blob Tags accepts only conditions on tags; the others were checked by the earlier
+ * requests. */
 struct err fetch_tags(struct fetch *f, struct str *encoded)
 {
     struct request r = {0};

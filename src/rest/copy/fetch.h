@@ -35,8 +35,8 @@ struct fetch_part {
     http_client_sink *sink;
     void *arg;
     /* out */
-    struct blob_head *head; /* what comes with the bytes; NULL: not wanted. Its size is the whole's
-                               where that is known */
+    struct blob_head *head; /* the properties sent with the bytes; NULL: not wanted. Its size is
+                               that of the whole, if known */
 };
 /* The same errors, ERR_REQUEST_BODY_TOO_LARGE past size_max, and ERR_INVALID_RANGE when the source
  * has no such part. */
@@ -46,7 +46,8 @@ struct err fetch_bytes(struct fetch *f, struct fetch_part *part);
 struct err fetch_next_pages(struct fetch *f, uint64_t from, uint64_t size, uint64_t *start,
                             uint64_t *end, bool *found);
 
-/* Its tags, as pairs.h encodes them: asked for apart, since no other answer has them. */
+/* The source's tags, as pairs.h encodes them: a separate request, because no other answer has
+ * them. */
 struct err fetch_tags(struct fetch *f, struct str *encoded);
 
 /* Maps the failure to the error of the request. */

@@ -196,7 +196,7 @@ static struct err fetch_here(struct rest_call *call, struct from_url *f)
 
 /* ---- a file of this server ---- */
 
-/* All from one committed state, whatever is written meanwhile. */
+/* All of it is from one committed state, despite concurrent writes. */
 static struct err feed_file(struct rest_call *call, struct from_url *f)
 {
     struct file_source *source = &f->file;

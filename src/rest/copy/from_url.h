@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Content that a request takes from a URL instead of from its body: what Copy Blob From URL, Put
- * Blob, Put Block, Put Page, Append Block and Put Range From URL have in common. A blob of this
- * server gives the names of its extents where that is sensible; else, and of files of this server,
- * bytes are uploaded as a body would be. */
+/* Content from a URL instead of the request's body: the common part of Copy Blob From URL, Put
+ * Blob, Put Block, Put Page, Append Block and Put Range From URL. For a blob of this server the
+ * result names the same extents if that is sensible; otherwise, and for files of this server, the
+ * bytes are uploaded like a body. */
 #ifndef REST_COPY_FROM_URL_H
 #define REST_COPY_FROM_URL_H
 
@@ -20,7 +20,7 @@ struct from_url {
         struct file_read_args read;
         struct engine_state *state;
     } file;                  /* the same, of a file of this server */
-    struct blob_head remote; /* what another server, or the file, says of itself */
+    struct blob_head remote; /* the properties of the other server's source, or of the file */
     /* What is wanted of it. */
     bool has_range;
     uint64_t offset, length;
@@ -33,7 +33,7 @@ struct from_url {
     bool wants_md5;          /* computed: for the check, or for the answer of an old version */
     unsigned char md5[MD5_BYTES];
     uint64_t crc64;
-    /* Where bytes go in place of an upload of its own; NULL: there. */
+    /* Receives the bytes instead of an upload; NULL: the upload does. */
     feed_sink *sink;
     void *sink_arg;
     /* out */

@@ -110,7 +110,7 @@ static bool host_is_ours(const struct rest_call *call, struct str host)
     return str_given(suffix) && str_ieq(suffix, product_suffix(asked));
 }
 
-/* The port that the request itself came to by its own account, which a proxy may have changed. */
+/* The port in the request's Host header, which a proxy may have changed. */
 static uint64_t asked_port(const struct rest_call *call)
 {
     struct str host = call->x->request.host;
@@ -123,10 +123,9 @@ static uint64_t asked_port(const struct rest_call *call)
     return port;
 }
 
-/* "account.file.core.windows.net", as some programs write whatever endpoint they were told (az
- * storage file copy), of an account that is served here. An account of that name in the cloud is
- * another one and cannot be copied from; what is let in with which credentials does not depend on
- * how the source was named. */
+/* "account.file.core.windows.net", which some programs write for any endpoint (az storage file
+ * copy), for an account that is served here. An account of that name in the cloud is another one
+ * and cannot be copied from; permissions do not depend on how the source was named. */
 static bool names_cloud(const struct rest_call *call, const struct uri *uri, enum service_kind *out)
 {
     struct str rest = uri->host;
@@ -213,14 +212,14 @@ static struct err read_place(struct rest_call *call, struct source_url *out)
 
 /* ---- may it be read ---- */
 
-/* The request's own key or token serves for a source of the same account, as far as it would for a
- * request to read it: a token by its roles for the source's container. A SAS never does: a source
- * that is not public brings its own in its URL. Where the service fetches the source while the
- * request waits, it does so with what can be handed on: a token, not a signature by the account's
- * key. So Put Blob From URL and its like with the key alone are refused with the source's 401 (what
- * the SDKs' live tests see), while a Copy Blob that is signed with the key goes through. Copy Blob
- * From URL is refused by the service as well, but not by the emulator that our users come from,
- * whose programs copy in this way: it goes through, and opens nothing that the key would not. */
+/* The request's key or token also applies to a source of the same account, as far as it would to a
+ * request that reads it: a token by its roles for the source's container. A SAS never does: a
+ * source that is not public needs a SAS in its URL. If the service fetches the source while the
+ * request waits, it needs credentials that it can pass on: a token, not a signature by the
+ * account's key. So Put Blob From URL and the like with the key alone are refused with the source's
+ * 401 (as the SDKs' live tests show), while a Copy Blob that is signed with the key succeeds. The
+ * service also refuses Copy Blob From URL, but the emulator that our users come from does not, and
+ * their programs copy this way: it succeeds here, and gives no access that the key would not. */
 static bool request_serves(const struct rest_call *call, const struct source_url *source)
 {
     bool handed =
@@ -245,7 +244,8 @@ struct err copy_source_read(struct rest_call *call, struct source_url *out)
     second->authorization = call_header(call, AUTHORIZATION);
     if (str_given(second->authorization) && !str_istarts(second->authorization, STR("Bearer ")))
         return call_bad_header(call, AUTHORIZATION);
-    /* Also one for a source elsewhere: like the request's own, it could be read on its way here. */
+    /* Also for a source elsewhere: like the request's token, it could be intercepted on its way
+     * here. */
     if (str_given(second->authorization) && !call->x->secure)
         return copy_source_refused(call, err_new(ERR_AUTHENTICATION_FAILED));
     out->cloud = names_cloud(call, &out->uri, &second->service);

@@ -14,7 +14,7 @@ struct source_url {
     struct str shown; /* for later display: without signatures and tokens */
     struct uri uri;
     bool here;            /* of this server; the rest is for such a one */
-    bool cloud;           /* named as in the cloud: by the host, whatever the options say */
+    bool cloud;           /* named as in the cloud: by the host, regardless of the options */
     struct second second; /* its place, and the credentials that were accepted; its query and
                              authorization (x-ms-copy-source-authorization) are always set */
     int64_t snapshot;     /* 0: not of one */
@@ -23,9 +23,9 @@ struct source_url {
     bool key_signs;
 };
 
-/* Reads the headers and, when the source is of this server, sees that it may be read.
- * ERR_MISSING_REQUIRED_HEADER, ERR_INVALID_HEADER_VALUE, and refusals as copy_source_refused tells
- * them. */
+/* Reads the headers and checks that a source of this server may be read.
+ * ERR_MISSING_REQUIRED_HEADER, ERR_INVALID_HEADER_VALUE, and refusals as copy_source_refused
+ * reports them. */
 struct err copy_source_read(struct rest_call *call, struct source_url *out);
 
 /* Returns true if it is a file on this server. */

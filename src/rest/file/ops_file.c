@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations of the file service. It has no conditions (rule_S1): the last writer wins. What
- * works on a file or directory is started, not run, because it may have to wait for SMB clients. */
+/* The operations of the file service. It has no conditions (rule_S1): the last writer wins.
+ * Operations on files and directories have a `start` instead of a `run`, because they may have to
+ * wait for SMB clients. */
 #include "rest/file/drive.h"
 #include "rest/file/ops.h"
 #include "rest/file/upload.h"

@@ -8,8 +8,8 @@
 
 /* ---- reading ---- */
 
-/* The path, x-ms-allow-trailing-dot, the lease id; sets the call's partition too. A snapshot is
- * taken from `sharesnapshot` where reads allow it, and refused elsewhere. */
+/* The path, x-ms-allow-trailing-dot, the lease id; sets the call's partition too. `sharesnapshot`
+ * is read if the operation allows it, and refused otherwise. */
 struct err rest_file_read_request(struct rest_call *call, bool snapshot, struct file_request *out);
 struct err rest_file_read_snapshot(struct rest_call *call, struct str parameter, int64_t *out);
 /* x-ms-file-attributes, times, permission, mode, owner and group. */
@@ -31,8 +31,7 @@ struct err rest_file_read_lease_request(struct rest_call *call, struct lease_req
 struct err rest_file_read_nfs(struct rest_call *call, struct file_settings *out);
 /* x-ms-file-permission or its key. */
 struct err rest_file_read_permission(struct rest_call *call, struct file_settings *out);
-/* The text of a permission in the given format, or the one that x-ms-file-permission-format says.
- */
+/* The text of a permission in the given format, or in that of x-ms-file-permission-format. */
 struct err rest_file_read_permission_text(struct rest_call *call, struct str text,
                                           struct str format, struct str *sd);
 bool rest_file_permission_format_known(struct str format);

@@ -17,11 +17,12 @@ struct file_upload {
     const struct pieces **to; /* NULL: not begun */
 };
 
-/* For exactly `length` bytes at `offset`; *to is set to the pieces when all is there. Reads
+/* For exactly `length` bytes at `offset`; *to is set to the pieces when all have arrived. Reads
  * Content-MD5, and sets the call's sink. */
 struct err rest_file_upload_begin(struct rest_call *call, struct file_upload *u, uint64_t offset,
                                   uint64_t length, const struct pieces **to);
-/* Content-MD5 of what came, so that the client can check it; nothing where no body was taken. */
+/* Content-MD5 of the received bytes, so that the client can check it; nothing if there was no
+ * body. */
 void rest_file_upload_put_md5(struct rest_call *call, const struct file_upload *u);
 
 #endif

@@ -47,7 +47,7 @@ static void messages_taken(struct run *r, struct err outcome)
         rest_finish(call, outcome);
         return;
     }
-    r->committed = false; /* it has tidied up and got nothing: the deadline holds as before */
+    r->committed = false; /* it has cleaned up and found nothing: the deadline still applies */
     take_messages(call);
 }
 

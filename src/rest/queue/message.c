@@ -77,8 +77,8 @@ struct err rest_put_message_encode(struct rest_call *call)
 
 /* ---- update and delete ---- */
 
-/* An id that is no GUID names no message. The cloud says so when the receipt is base64 at all, of
- * whatever length. It checks the receipt's form first, then the queue, then the message. */
+/* An id that is not a GUID names no message. The cloud reports that if the receipt is base64 of any
+ * length. It checks the receipt's form first, then the queue, then the message. */
 static struct err decode_held(struct rest_call *call, struct queue_change_message *change)
 {
     struct str receipt = call_query(call, STR("popreceipt"));

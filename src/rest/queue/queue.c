@@ -100,8 +100,8 @@ static bool take_include(void *with_metadata, struct str word)
     return *(bool *)with_metadata;
 }
 
-/* A marker is the account and the page's first queue, in the cloud's form. Anything else was not
- * given out by us: the cloud says so, too. */
+/* A marker is the account and the page's first queue, in the cloud's form. Anything else did not
+ * come from us, and is refused, as in the cloud. */
 static struct err decode_marker(struct rest_call *call, struct list_call *l)
 {
     struct str rest = call_query(call, STR("marker"));

@@ -9,8 +9,7 @@
 
 /* ---- reading ---- */
 
-/* Nearly every message comes in one of these, as the SDKs write it, around a text without markup.
- */
+/* Nearly every message has one of these around a text without markup, as the SDKs write it. */
 static const struct str HEADS[] = {
     STR_INIT("<QueueMessage><MessageText>"),
     STR_INIT("<?xml version=\"1.0\" encoding=\"utf-8\"?><QueueMessage><MessageText>"),
@@ -35,7 +34,7 @@ static bool is_plain(struct str text)
 }
 
 /* Parses the usual form without an XML parser, which would cost more than all other decoding.
- * Anything unusual goes to the parser. */
+ * Anything else goes to the parser. */
 static bool plain_message_text(struct str body, struct str *text)
 {
     if (!str_ends(body, TAIL))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entity group transactions. A part of the batch is a call of its own that goes through the same
- * phases as a request, up to its decode; then all changes are applied in one transaction, and each
- * part is encoded as it would be alone. docs/protocol/facts.md §5.5.
+/* Entity group transactions. Each part of the batch is a call that passes the same phases as a
+ * request, up to its decode; then all changes are applied in one transaction, and each part is
+ * encoded as it would be alone. docs/protocol/facts.md §5.5.
  *
- * What is wrong with the batch as a whole is answered with an error. What is wrong with one of its
- * operations is answered with 202 and that operation's error as the only part, its message
- * beginning with the operation's number. */
+ * An error of the batch as a whole is answered as such. An error of one of its operations is
+ * answered with 202 and that operation's error as the only part, its message beginning with the
+ * operation's number. */
 #include "rest/batch.h"
 #include "rest/server.h"
 #include "rest/table/rest.h"
@@ -13,7 +13,7 @@
 enum {
     BATCH_OPERATIONS_MAX = 100,
     ROW_KEY_SLOTS = 256,
-    PART_FRAME_BYTES = 250, /* about what stands around an answer */
+    PART_FRAME_BYTES = 250, /* about the size of the text around an answer */
 };
 
 struct batch {
@@ -169,7 +169,7 @@ struct err rest_entity_group_transaction_decode(struct rest_call *call)
         decode_parts(b);
         return OK;
     }
-    /* The service counts as it goes: this is the error of the last operation that may be. */
+    /* The service counts while it reads: this is the error of the last operation allowed. */
     b->failed = BATCH_OPERATIONS_MAX - 1;
     b->error = err_new(ERR_TOO_MANY_CHANGES);
     return OK;
@@ -239,7 +239,7 @@ static struct err encode_parts(struct batch *b)
     return OK;
 }
 
-/* A change set's answers stand in a multipart of their own, a query's answer does not. */
+/* A change set's answers are in a nested multipart, a query's answer is not. */
 static void put_parts(struct batch *b, struct str batch)
 {
     struct buf *out = &b->call->out;

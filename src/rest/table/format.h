@@ -8,7 +8,7 @@
 /* The level of metadata in the response. */
 enum table_metadata { METADATA_NONE, METADATA_MINIMAL, METADATA_FULL };
 
-/* $format decides, else Accept. Nothing asked for is minimal. ERR_ATOM_FORMAT_NOT_SUPPORTED,
+/* $format decides, else Accept. The default is minimal. ERR_ATOM_FORMAT_NOT_SUPPORTED,
  * ERR_MEDIA_TYPE_NOT_SUPPORTED. */
 struct err rest_table_metadata_wanted(struct rest_call *call, enum table_metadata *out);
 /* The body must be JSON: the same errors. */
@@ -24,7 +24,7 @@ void rest_table_put_json_headers(struct rest_call *call, enum table_metadata met
 /* Status 201 or 204 and Preference-Applied. True when the body is wanted. */
 bool rest_table_put_created(struct rest_call *call, enum rest_table_prefer prefer);
 
-/* The method that a request means: POST with X-HTTP-Method stands for another one.
+/* The effective method of a request: POST with X-HTTP-Method means another one.
  * ERR_X_METHOD_NOT_USING_POST, ERR_X_METHOD_INCORRECT_VALUE, ERR_X_METHOD_INCORRECT_COUNT. */
 struct err rest_table_method(const struct rest_call *call, enum http_method *out);
 

@@ -8,16 +8,17 @@
 #include "service/table/entity.h"
 #include "service/table/table.h"
 
-/* An entity as a body has it. */
+/* An entity in a request body. */
 struct entity_body {
     struct str pk, rk; /* absent when the body has none */
     struct entity_builder entity;
 };
 
-/* An empty body is an entity without properties. ERR_INVALID_INPUT for what is not JSON of that
- * shape or not a value of its type, ERR_OUT_OF_RANGE_INPUT for a date, and what entity_add says. */
+/* An empty body is an entity without properties. ERR_INVALID_INPUT for malformed JSON, another
+ * structure or a value that does not fit its type, ERR_OUT_OF_RANGE_INPUT for a date, and the
+ * errors of entity_add. */
 struct err rest_entity_from_json(struct arena *a, struct str body, struct entity_body *out);
-/* The TableName of Create Table's body; absent when there is none. ERR_INVALID_INPUT. */
+/* The TableName of Create Table's body; absent if there is none. ERR_INVALID_INPUT. */
 struct err rest_table_name_from_json(struct arena *a, struct str body, struct str *out);
 
 enum { SELECT_MAX = 256 };

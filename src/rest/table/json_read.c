@@ -26,8 +26,8 @@ static struct err bad_json(void)
     return err_new(ERR_INVALID_INPUT);
 }
 
-/* The one of that name, or a new one; NULL when there are too many. An annotation and its property
- * stand side by side as a rule. */
+/* Returns the one of that name, or a new one; NULL if there are too many. An annotation and its
+ * property are usually adjacent. */
 static struct member *member_named(struct members *m, struct str name)
 {
     for (size_t i = m->count; i > 0; i--)
@@ -76,7 +76,7 @@ static struct err read_member(struct json_reader *r, struct members *m, struct s
     if (str_given(annotated))
         return read_annotation(r, m, annotated, annotation);
     struct json_value value = json_value(r);
-    /* odata.metadata, odata.etag and their like are the service's to say. */
+    /* Only the service sets odata.metadata, odata.etag and the like. */
     if (str_starts(name, STR("odata."))) {
         json_skip(r, value);
         return OK;
@@ -137,7 +137,7 @@ static struct err untyped_value(struct arena *a, const struct json_value *value,
     return bad_json();
 }
 
-/* Every type may be written as a string, as the OData library takes it. */
+/* Every type may be written as a string, which the OData library accepts. */
 static struct err typed_value(struct arena *a, enum edm_type type, const struct json_value *value,
                               struct edm_value *out)
 {

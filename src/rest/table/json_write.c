@@ -232,7 +232,8 @@ void rest_entity_put_json(struct buf *out, const struct entity_view *view,
         put_annotations(&w, view, entity);
     }
     put_system_properties(&w, view, entity);
-    /* A row that cannot be opened has no properties to show; the service has looked at it. */
+    /* A row that cannot be decoded has no properties to show; the service has already checked
+     * it. */
     if (!err_is(entity_open(entity->record, &walk))) {
         while (entity_next(&walk, &p)) {
             if (!is_selected(view, p.name))

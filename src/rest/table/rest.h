@@ -14,7 +14,7 @@ enum {
     TABLE_LOOP_ROWS = 1024,
 };
 
-/* The table that the request names. ERR_INVALID_RESOURCE_NAME and its like. */
+/* The table that the request names. ERR_INVALID_RESOURCE_NAME and the like. */
 struct err rest_table_ref(struct rest_call *call, struct table_ref *out);
 /* $top, of a query of entities or tables; TABLE_PAGE_MAX when it is not given. 0 asks for none. */
 struct err rest_table_read_top(struct rest_call *call, unsigned *out);

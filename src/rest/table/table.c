@@ -17,7 +17,7 @@ struct err rest_table_ref(struct rest_call *call, struct table_ref *out)
     return OK;
 }
 
-/* The endpoint holds the Host header, which goes into JSON as it is. */
+/* The endpoint contains the Host header, which is written to JSON unescaped. */
 static bool is_plain(char c)
 {
     return c != '"' && c != '\\' && c >= 0x20 && c < 0x7F;

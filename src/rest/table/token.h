@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Continuation tokens: a key as "1!<length>!<text>", the text being base64 with characters that
- * need no escape in a query. They name a position and nothing else, so they hold across restarts,
- * other front ends, and whatever is written meanwhile. */
+ * need no escape in a query. They only name a position, so they remain valid across restarts, other
+ * front ends, and concurrent writes. */
 #ifndef REST_TABLE_TOKEN_H
 #define REST_TABLE_TOKEN_H
 

@@ -14,7 +14,7 @@ enum {
 
 static const char *const SERVICES[] = {"blob", "queue", "table", "file"};
 
-/* A text with its escapes undone, and where in the text each byte comes from. */
+/* An unescaped text, and the position in the original of each byte. */
 struct plain {
     size_t n;
     char text[ACCESS_LOG_TARGET_MAX];
@@ -60,8 +60,8 @@ static size_t find_signature(struct str text)
     }
 }
 
-/* A URL with a signature can also stand where it does not belong: in the path, when its '?' was
- * escaped, or in another parameter. Nothing is shown from there on. */
+/* A URL with a signature can also be where it does not belong: in the path, if its '?' was escaped,
+ * or in another parameter. The text is cut off there. */
 static void put_without_signature(struct buf *out, struct str text)
 {
     size_t at = find_signature(text);

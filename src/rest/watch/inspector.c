@@ -224,7 +224,7 @@ static enum inspector_rule rule_of_lease_use(const struct rest_call *call)
     return reads ? RULE_L5 : RULE_L3;
 }
 
-/* Errors that concurrency control gives; others, of the same status, are of no concern here. */
+/* Errors of concurrency control; others of the same status are ignored here. */
 static bool rule_of(const struct rest_call *call, enum err_code code, enum inspector_rule *out)
 {
     *out = RULE_NONE;
@@ -361,7 +361,7 @@ static struct inspector_maker maker_of(struct inspector *in, const struct rest_c
     struct inspector_maker maker = v->check == VERDICT_LEASE
                                        ? find_writer(in, in->holders, INSPECTOR_LEASES, key)
                                        : find_writer(in, in->writers, INSPECTOR_WRITERS, key);
-    /* The ETag tells whether the known writer is the one that the refusal met. */
+    /* The ETag shows whether the known writer made the state that caused the refusal. */
     maker.current =
         maker.known && (v->check == VERDICT_LEASE || v->etag == 0 || v->etag == maker.etag);
     return maker;
@@ -424,8 +424,8 @@ static void put_refusal(struct inspector *in, struct inspector_event *e)
     (void)pthread_mutex_unlock(&in->lock);
 }
 
-/* A write is recorded when it is durable, and another request may meet it earlier: such a refusal
- * is completed now. Under the lock. */
+/* A write is recorded when it is durable, but another request may conflict with it earlier: such a
+ * refusal is completed now. Under the lock. */
 static void tell_refused(struct inspector *in, const struct inspector_event *write)
 {
     enum { LOOK_BACK = 16 };
@@ -488,7 +488,7 @@ static bool reads_are_watched(struct inspector *in, int64_t now_ms)
     return now_ms < atomic_load_explicit(&in->watched_until_ms, memory_order_relaxed);
 }
 
-/* Names that tell an SMB client's file are those of REST. */
+/* Records an SMB client's file under its REST name. */
 COLD void inspector_note_foreign(struct inspector *in, const struct inspector_foreign *f)
 {
     struct inspector_name name = {
@@ -576,7 +576,7 @@ static bool fits(const struct inspector_event *e, const struct inspector_filter 
            (!str_given(f->object) || str_eq(f->object, str_of(e->object)));
 }
 
-/* The i-th newest; NULL when there is none. */
+/* The i-th newest; NULL if there is none. */
 static const struct inspector_event *nth(const struct ring *ring, size_t i)
 {
     bool there = i < ring->count && i < ring->size;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The concurrency inspector: why was a request refused, and who made it so?
+/* The concurrency inspector: why was a request refused, and which request caused it?
  *
- * Kept in memory of a fixed size, none of it on disk: the last refusals by concurrency control
- * (304, 409, 412, and a stale pop receipt), the last writes, who wrote each of many objects last,
- * and who took each lease. Reads are kept only while somebody looks. Never kept: lease ids,
+ * In memory of a fixed size, never on disk: the last refusals by concurrency control (304, 409,
+ * 412, and a stale pop receipt), the last writes, the last writer of each of many objects, and the
+ * holder of each lease. Reads are recorded only while somebody looks. Never recorded: lease ids,
  * receipts, signatures, bodies, metadata. */
 #ifndef REST_WATCH_INSPECTOR_H
 #define REST_WATCH_INSPECTOR_H
@@ -15,7 +15,7 @@ enum {
     INSPECTOR_REFUSALS = 10000,
     INSPECTOR_DONE = 4096,     /* writes, and reads while a client watches */
     INSPECTOR_WRITERS = 32768, /* objects whose last writer is known; a power of two */
-    INSPECTOR_LEASES = 4096,   /* the same of who took their lease */
+    INSPECTOR_LEASES = 4096,   /* objects whose lease holder is known; a power of two */
     INSPECTOR_NAME_MAX = 160,
     INSPECTOR_WATCH_MS = 30000, /* how long one look keeps reads recorded */
 };
@@ -72,7 +72,7 @@ void inspector_address(const struct inspector_who *who, char out[INSPECTOR_ADDRE
 /* The cause of a refusal. */
 struct inspector_maker {
     bool known;
-    bool current; /* it is the state that was met; else something has happened since */
+    bool current; /* it made the state that caused the refusal; else something has happened since */
     const struct op *op;
     int64_t at; /* ticks */
     int64_t etag;
@@ -108,8 +108,8 @@ void inspector_free(struct inspector *in); /* NULL is fine */
 
 /* ---- what requests tell; on their loops' threads. NULL: nobody keeps it ---- */
 
-/* The call, or a part of a batch, is about to get this error. Returns the event's sequence number
- * if the client is to be told, else 0. */
+/* Call before this call, or part of a batch, gets this error. Returns the event's sequence number
+ * if the client should be told, else 0. */
 uint64_t inspector_refused(struct inspector *in, const struct rest_call *call, struct err error);
 /* It has succeeded. */
 void inspector_succeeded(struct inspector *in, const struct rest_call *call);
@@ -160,9 +160,9 @@ struct inspector_name {
 /* Finds the holder of an object's lease; `known` is false if it is not recorded. */
 struct inspector_maker inspector_lease_holder(struct inspector *in,
                                               const struct inspector_name *name);
-/* The name's hash as events have it. */
+/* The name's hash, as in events. */
 uint64_t inspector_hash(const struct inspector_name *name);
-/* Forgets all that is kept of an account, or of all (absent). */
+/* Removes the records of an account, or of all (absent). */
 void inspector_forget(struct inspector *in, struct str account);
 
 #endif

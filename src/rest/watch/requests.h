@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of test control: the last requests that were answered, so that a test can say what
- * its program has asked for. Kept in memory of a fixed size; any thread. */
+/* The journal of test control: the last answered requests, so that a test can check what its
+ * program has sent. In memory of a fixed size; any thread. */
 #ifndef REST_WATCH_REQUESTS_H
 #define REST_WATCH_REQUESTS_H
 
@@ -24,7 +24,7 @@ struct request_note {
 };
 
 struct requests_filter {
-    struct script_match match; /* its headers are not looked at */
+    struct script_match match; /* its headers are ignored */
     int status;                /* 0: any */
     char error[64];            /* Azure's code; "" for any, may hold '*' and '?' */
     uint64_t after;            /* only later ones */

@@ -14,7 +14,7 @@ struct hold {
     struct script_stop *queue;
     uint32_t to_release;
     bool busy;    /* one that was let go has not been answered yet */
-    bool leaving; /* it goes when nobody waits any more */
+    bool leaving; /* it is removed when nobody waits any more */
 };
 
 struct script {
@@ -266,7 +266,7 @@ static void unqueue(struct hold *h, struct script_stop *stop)
     h->is.waiting--;
 }
 
-/* The next in the order that was asked for, else of arrival. */
+/* The next in the requested order, else in the order of arrival. */
 static struct script_stop *next_of(struct hold *h)
 {
     for (size_t i = 0; i < h->is.order_count; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What test control (--test-control) has the dispatcher do to requests: faults by rule, and holds,
- * which stop a request until it is released, so that a race happens the same way every time.
+/* Test control (--test-control) of the dispatcher: faults by rule, and holds, which stop a request
+ * until it is released, so that a race happens the same way every time.
  *
- * A request passes two points: before its transaction is run, and after it is committed and before
- * it is answered. No lock is held at either. At each, holds come first, then the first fault that
- * fits. All calls but the dispatcher's may come from any thread. */
+ * A request passes two points: before its transaction runs, and after its commit, before the
+ * response. No lock is held at either. At each, holds come first, then the first fault that
+ * matches. Calls other than the dispatcher's may come from any thread. */
 #ifndef REST_WATCH_SCRIPT_H
 #define REST_WATCH_SCRIPT_H
 
@@ -18,13 +18,12 @@ enum {
     SCRIPT_HOLD_MS = 30000, /* a hold ends by itself */
     SCRIPT_HOLD_MS_MAX = 300000,
     SCRIPT_DELAY_MS_MAX = 60000, /* a server that stops waits for it */
-    SCRIPT_STALL_MS = 60000,     /* an answer that never comes: then the connection is cut */
+    SCRIPT_STALL_MS = 60000,     /* an answer that never comes: then the connection is closed */
     SCRIPT_HEADERS_MAX = 4,
     SCRIPT_RATE_MAX = 1000000,
 };
 
-/* Faults in the sending of a response have no point of their own: they are chosen after the commit.
- */
+/* Faults in sending a response have no separate point: they are chosen after the commit. */
 enum script_point { SCRIPT_BEFORE, SCRIPT_AFTER_COMMIT, SCRIPT_SENDING };
 
 /* A header that a request has to have; the value may hold '*' and '?'. */
@@ -46,7 +45,7 @@ enum script_act {
     SCRIPT_ERROR,
     SCRIPT_RESET, /* the client gets a TCP reset */
     SCRIPT_CLOSE, /* the connection ends in order, without an answer or in the middle of one */
-    SCRIPT_STALL, /* the answer does not come, or stops in the middle */
+    SCRIPT_STALL, /* the answer never comes, or stops in the middle */
     SCRIPT_CORRUPT,
     SCRIPT_SLOW,
 };
@@ -86,9 +85,9 @@ struct script_hold {
     char id[SCRIPT_ID_MAX + 1];
     struct script_match match;
     enum script_point at;
-    uint32_t times;      /* how many requests it stops */
-    uint32_t parties;    /* 0, or: when so many have come, they are let go by themselves */
-    uint32_t timeout_ms; /* how long a request waits at most */
+    uint32_t times;                     /* how many requests it stops */
+    uint32_t parties;                   /* 0, or: when so many have arrived, all are released */
+    uint32_t timeout_ms;                /* how long a request waits at most */
     char order[SCRIPT_PARTIES_MAX][68]; /* client request ids, in the order of their release */
     size_t order_count;
     uint32_t arrived, waiting; /* so far, and now */

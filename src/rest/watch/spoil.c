@@ -10,9 +10,9 @@ struct spoiled {
     struct http_source base;
     struct rest_call *call;
     struct script_deed deed;
-    struct http_source *inner; /* NULL: the body lies in memory */
+    struct http_source *inner; /* NULL: the body is in memory */
     struct str body;
-    struct http_span rest; /* of the last part: what was not handed on yet */
+    struct http_span rest; /* of the last part: the bytes not passed on yet */
     uint64_t sent;
     struct loop_timer timer;
     bool waited;

@@ -15,7 +15,7 @@ static unsigned op_index(const struct rest_call *call)
     const struct op *op = call->op;
     if (op != NULL && op >= OPS_DFS.rows && op < OPS_DFS.rows + OPS_DFS.count)
         return STATS_DFS_FIRST + (unsigned)(op - OPS_DFS.rows);
-    /* The preflight and the website have rows of their own, outside the tables. */
+    /* The preflight and the website have separate rows, outside the tables. */
     if (op == NULL || op < table->rows || op >= table->rows + table->count)
         return STATS_OP_NONE;
     return (unsigned)(op - table->rows);

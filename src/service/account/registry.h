@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The accounts that an operator made, kept in the store, in a partition of their own. Each change
+/* The accounts that an operator created, stored in a separate partition of the store. Each change
  * is durable before it takes effect. The functions wait for the store: they are for start-up and
  * for the control socket's thread, never for an event loop. */
 #ifndef SERVICE_ACCOUNT_REGISTRY_H

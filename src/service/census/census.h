@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much there is in the store, for metrics: objects by kind, their bytes, and leases that are
- * held. Nothing is counted when it is written: a walk over the rows that name objects is made, in
- * bounded steps, while somebody asks. A small store is counted anew for each question; of a large
- * one the last whole walk is told, with its age. The same on every engine and after any restart. */
+/* Counts what is in the store, for metrics: objects by kind, their bytes, and active leases.
+ * Nothing is counted on writes: while somebody asks, the census scans the rows that name objects,
+ * in bounded steps. A small store is counted again for each request; for a large one the last
+ * complete scan is reported, with its age. The same on every engine and after any restart. */
 #ifndef SERVICE_CENSUS_CENSUS_H
 #define SERVICE_CENSUS_CENSUS_H
 

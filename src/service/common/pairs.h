@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names with values, as rows hold metadata and tags: one byte string that is walked without
- * allocating. An absent or empty string holds none. */
+/* Names with values, the stored form of metadata and tags: one byte string that is read without
+ * allocating. An absent or empty string has none. */
 #ifndef SERVICE_COMMON_PAIRS_H
 #define SERVICE_COMMON_PAIRS_H
 

@@ -458,8 +458,7 @@ static struct err let_go(struct txn *t, const struct restoring *r, struct str ke
     return str_given(now.value) ? change_extents(t, r->refs, EXTENT_DROP, &now) : OK;
 }
 
-/* The row that was kept becomes the row again, with the holds that it has. Other states record what
- * it replaces. */
+/* Restores the saved row, with its holds. Other states record the value that it replaces. */
 static struct err put_back(struct txn *t, const struct restoring *r, struct str key)
 {
     struct engine_read kept = {.partition = r->present, .key = key, .with_body = true};

@@ -25,9 +25,8 @@ typedef bool saved_refs(struct str partition, struct str key, struct str value,
                         void (*named)(void *sink, const struct extent *x), void *sink);
 
 struct saved;
-/* Goes on recording for the states that are there. Before the first update. *out is NULL when there
- * is nothing to record: no state, and none to come (`wanted`), or an engine that does not record.
- */
+/* Continues recording for existing states. Call it before the first update. *out is NULL if there
+ * is nothing to record: no state exists and none is `wanted`, or the engine does not record. */
 struct err saved_open(struct store *store, saved_refs *refs, bool wanted, struct saved **out);
 void saved_close(struct saved *s); /* NULL is fine; after the last update */
 

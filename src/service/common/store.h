@@ -17,8 +17,8 @@ struct store {
     struct blob_touches
         *touches;        /* last access times of blobs (service/blob/touch.h); NULL: not kept */
     int64_t alone_since; /* nobody else writes to it since that time; 0: others may */
-    /* Ends what somebody who is dead has left undone in a partition, so that updates of it are
-     * refused (path_across_rescue); waits. NULL: nothing is. */
+    /* Ends an operation that a dead process left unfinished in a partition, because of which
+     * updates are refused (path_across_rescue); waits. NULL: there is none. */
     struct err (*rescue)(struct store *s, struct str partition);
     struct opens *opens; /* the open-file table of the file service (service/file/opens/opens.h) */
     struct home *home;   /* which gateway that table is at (home.h); NULL: always this one */

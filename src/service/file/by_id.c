@@ -145,7 +145,7 @@ static void take_acl(struct sd *to, const struct sd *from, bool system)
     uint16_t asks = system ? SD_SACL_AUTO | SD_SACL_AUTO_REQ : SD_DACL_AUTO | SD_DACL_AUTO_REQ;
     uint16_t control = from->control & bits;
     if ((from->control & asks) != asks)
-        control &= (uint16_t)~asks; /* it is only what both say ([MS-DTYP] 2.4.6) */
+        control &= (uint16_t)~asks; /* kept only if both are set ([MS-DTYP] 2.4.6) */
     to->control = (uint16_t)((to->control & ~bits) | control);
     if (system)
         to->sacl = from->sacl;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The transactions of a front end whose clients hold handles (SMB): a file is found by its path
- * once, when it is opened, and by its id from then on. What may be done at all was decided when the
- * handle was registered in the open-file table; so nothing here looks at share modes, except where
- * another file than the handle's own is at stake (what a rename replaces). */
+/* The transactions of a front end whose clients have handles (SMB): a file is found by its path
+ * once, when it is opened, and then by its id. Registering the handle in the open-file table
+ * decided what the client may do; so nothing here checks share modes, except for files other than
+ * the handle's (the target that a rename replaces). */
 #ifndef SERVICE_FILE_BY_ID_H
 #define SERVICE_FILE_BY_ID_H
 
@@ -67,7 +67,7 @@ engine_fn file_walk;
 
 /* The share itself. */
 struct file_share_args {
-    struct file_at at; /* incarnation 0: whatever share there is */
+    struct file_at at; /* incarnation 0: any share */
     /* out */
     uint64_t incarnation;
     bool is_smb;
@@ -88,8 +88,8 @@ struct file_make_args {
     uint32_t attributes;
     struct str sd;  /* absent: inherited from the directory */
     struct str eas; /* changes of ea.h to none */
-    /* In the transaction, just before the commit: registers the handle, so that nobody comes
-     * between. It may be called again: undo the earlier registration. */
+    /* In the transaction, just before the commit: registers the handle, so that no other open comes
+     * first. It may be called again: undo the earlier registration. */
     struct err (*made)(struct txn *t, void *front, const struct file_seen *seen);
     void *front;
     /* out */
@@ -201,9 +201,9 @@ struct file_rename_args {
     uint64_t new_parent;
     bool was_directory;
 };
-/* ERR_RESOURCE_ALREADY_EXISTS; ERR_SHARING_VIOLATION when somebody who does not share it has the
- * directory open; ERR_AUTHORIZATION_FAILURE when what would be replaced is open, a directory or
- * read-only, or when something below the renamed directory is open. */
+/* ERR_RESOURCE_ALREADY_EXISTS; ERR_SHARING_VIOLATION if another open of the directory does not
+ * share it; ERR_AUTHORIZATION_FAILURE if the replaced target is open, a directory or read-only, or
+ * if something below the renamed directory is open. */
 engine_fn file_rename_at;
 
 #endif

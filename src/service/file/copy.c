@@ -99,7 +99,7 @@ static struct err take_properties(struct file_scope *s, struct copy_args *args, 
     return OK;
 }
 
-/* Replaces what is there; its lease and id stay. */
+/* Replaces an existing file, but keeps its lease and id. */
 static struct err replace(struct file_scope *s, struct copy_args *args, struct file_found *found)
 {
     struct lease lease = found->node.lease;
@@ -234,7 +234,7 @@ static void finish(struct file_scope *s, struct node *n, enum copy_status status
     file_touch(s, n);
 }
 
-/* The end of the rows that were taken over. */
+/* The end of the copied rows. */
 static uint64_t progress_of(const struct interval_copy_rows *rows, uint64_t total)
 {
     struct reader r = reader_of(rows->next);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copying a file of this server, from any share to any other: the bytes are shared by reference. A
- * small file is copied before the request is answered, a large one goes on in the background; until
- * it is whole the copy is pending and takes no other writes.
+/* Copies a file of this server, from any share to any other: the bytes are shared by reference. A
+ * small file is copied before the request is answered, a large one in the background; until the
+ * copy is complete it is pending and refuses other writes.
  *
- * The source is looked at in a view of its own partition; the transactions on the destination then
- * make sure, with every row they take over, that it is still the same. A source that is written to
- * while it is being copied fails the copy. */
+ * A view of the source's partition reads the source; the transactions on the destination check with
+ * every row they copy that it has not changed. A write to the source during the copy fails the
+ * copy. */
 #ifndef SERVICE_FILE_COPY_H
 #define SERVICE_FILE_COPY_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies from anything but a file of this server: from a blob of this server, whose extents the
- * file then names too, or from another server. It is a job (service/blob/copy/copy_job.h) in the
- * share's partition, under the id of the file, which the copier continues. */
+/* Copies from anything other than a file of this server: from a blob of this server, whose extents
+ * the file then shares, or from another server. It is a job (service/blob/copy/copy_job.h) in the
+ * share's partition, under the id of the file; the copier runs it. */
 #ifndef SERVICE_FILE_COPY_FOREIGN_H
 #define SERVICE_FILE_COPY_FOREIGN_H
 
@@ -19,7 +19,7 @@ struct copy_foreign {
 /* Notes the job, when the file is made. */
 struct err copy_foreign_begin(struct file_scope *s, const struct file_found *found,
                               const struct copy_foreign *foreign);
-/* The job goes, when the copy is aborted. */
+/* Removes the job when the copy is aborted. */
 struct err copy_foreign_drop(struct file_scope *s, uint64_t file);
 
 /* One step: arg is a struct copy_step_args. Pieces of another server's source are cut as

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The extended attributes of a file or directory: names with small values, which only clients of
- * SMB set and see. They are part of what is known of the file (node.h), so snapshots and renames
- * keep them, and a copy takes them along. Names are ASCII and compared without case.
+/* The extended attributes of a file or directory: names with small values, which only SMB clients
+ * set and see. They are part of the file's node (node.h), so snapshots and renames keep them, and a
+ * copy includes them. Names are ASCII and compared without case.
  *
  * A list of them is a run of entries: flags (one byte), length of the name (one byte), length of
  * the value (two), name, value. */
@@ -26,14 +26,15 @@ struct ea {
 };
 
 void ea_put(struct buf *list, const struct ea *e);
-/* The next of a list, borrowed; false at its end, or where it is broken (reader_ok tells). */
+/* The next entry of a list, borrowed; false at its end or if it is malformed (reader_ok tells
+ * which). */
 bool ea_next(struct reader *list, struct ea *out);
 /* Returns true if a list has an attribute of that name. */
 bool ea_find(struct str list, struct str name, struct ea *out);
 bool ea_name_is_good(struct str name);
 
-/* A list with changes: each replaces the attribute of its name, or adds it, and without a value
- * takes it away. In the arena; absent when none are left. ERR_EXTENDED_ATTRIBUTES_TOO_LARGE. */
+/* Applies changes to a list: each replaces or adds the attribute of its name, or removes it if it
+ * has no value. In the arena; absent if none are left. ERR_EXTENDED_ATTRIBUTES_TOO_LARGE. */
 struct err ea_change(struct arena *a, struct str list, struct str changes, struct str *out);
 size_t ea_count(struct str list);
 /* The size that clients see; 0: there are none. */

@@ -27,7 +27,7 @@ struct world {
 void world_begin(struct world *w);
 /* The same over an engine with injected faults (engine/fault.h). */
 void world_begin_fault(struct world *w);
-/* Sweeps until nothing is left to do, and looks that extents and rows come out even. */
+/* Sweeps until nothing is left to do, and checks that extents and rows match. */
 void world_end(struct world *w);
 /* With a share called so; w->partition stays that of "share". */
 struct str world_share(struct world *w, const char *name, enum share_protocol protocol);
@@ -57,7 +57,7 @@ struct str list_ranges(struct world *w, const char *path, int64_t snapshot, int6
 struct str list_directory(struct world *w, const char *path, int64_t snapshot);
 uint64_t share_usage(struct world *w);
 
-/* Pieces of a write, as an upload makes them; and giving back what no update took. */
+/* Makes the pieces of a write, as an upload does; and frees those that no update adopted. */
 struct err make_pieces(struct world *w, uint64_t offset, struct str bytes, struct pieces *out);
 void discard_pieces(struct world *w, const struct pieces *pieces);
 

@@ -40,7 +40,7 @@ struct err file_get_symbolic_link(struct txn *t, void *arg)
     return OK;
 }
 
-/* The properties of a file that gets a second name move into a row of their own. */
+/* Moves the properties of a file that gets a second name into a separate row. */
 static struct err part_from_name(struct file_scope *s, struct file_found *file)
 {
     if (file->linked)

@@ -111,7 +111,7 @@ static struct list_position position_of(struct str text)
     return (struct list_position){text.p[0], number};
 }
 
-/* The scan stands within the partition at or after `key`. */
+/* Returns true if the scan is in the partition at or after `key`. */
 static bool on_row(const struct share_listing *l, struct str prefix)
 {
     return l->scan->valid && str_eq(l->scan->partition, l->partition) &&

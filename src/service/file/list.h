@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listing. Passes each entry to the caller's functions, decoded in place, so that a page goes
- * straight into the response. The functions may be called again from the beginning (a read that had
- * to wait runs again): `begin` announces it. */
+ * straight into the response. A read that had to wait runs again, and calls the functions again
+ * from the beginning: `begin` announces it. */
 #ifndef SERVICE_FILE_LIST_H
 #define SERVICE_FILE_LIST_H
 
@@ -15,7 +15,7 @@ struct directory_list_args {
     struct str marker;           /* absent, or what `next` was */
     size_t max;
     void *sink;
-    /* The directory itself comes with begin. */
+    /* begin gets the directory itself. */
     void (*begin)(void *sink, const struct file_found *directory, struct str path);
     void (*item)(void *sink, const struct file_found *found);
     /* out: absent at the end, else where the next page begins, in the arena; any bytes */

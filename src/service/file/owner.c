@@ -15,7 +15,7 @@ struct search {
     uint64_t incarnation;
     struct owner_wanted *wanted;
     size_t count;
-    bool past; /* it goes through what only snapshots have */
+    bool past; /* it scans the rows that only snapshots have */
 };
 
 static struct str live_key(const struct search *s, struct str key)
@@ -24,7 +24,7 @@ static struct str live_key(const struct search *s, struct str key)
     return is_past ? vrow_past_key(&s->rows, key) : key;
 }
 
-/* Reads the incarnation that keys have behind their letter, and goes over to its tree. */
+/* Reads the incarnation after the letter of a key, and switches to its tree. */
 static bool enter(struct search *s, struct str key, struct reader *r)
 {
     *r = reader_of(str_from(key, 1));

@@ -17,8 +17,8 @@ struct path_rules {
     bool posix;     /* of an NFS share: anything but '/' and NUL */
     bool keep_dots; /* dots at the end of a name are part of it; else they are dropped */
 };
-/* Checks "a/b/c" (empty: the root) and gives it back, without the dots at the ends of names where
- * they do not count; in the arena when anything was dropped. Too long or too deep:
+/* Checks "a/b/c" (empty: the root) and returns it without trailing dots of names, where they are
+ * ignored; in the arena if anything was dropped. Too long or too deep:
  * ERR_INVALID_FILE_OR_DIRECTORY_PATH_NAME. */
 struct err path_check(struct arena *a, struct str path, const struct path_rules *rules,
                       struct str *out);

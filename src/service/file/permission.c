@@ -15,7 +15,8 @@
     "(A;OICIIO;GXGR;;;BU)(A;OICIIO;GA;;;CO)"
 
 /* A row: 0, then the descriptor; or 1, then the keys that files and directories inherit, then the
- * descriptor. They are found when first asked for, and kept: making a file then reads one row. */
+ * descriptor. The keys are computed at first use and stored, so creating a file then reads one
+ * row. */
 struct permission_row {
     bool hands_down;
     struct permission_key file, directory;

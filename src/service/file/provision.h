@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a provisioned share is promised: operations and bytes a second. They are kept and told as
- * the cloud does, and limit nothing here. A share is provisioned when it is of the premium tier or
- * when operations or bandwidth were asked for. */
+/* The provisioned limits of a share: operations and bytes a second. They are stored and reported as
+ * the cloud does, but not enforced here. A share is provisioned if it is of the premium tier or if
+ * operations or bandwidth were requested. */
 #ifndef SERVICE_FILE_PROVISION_H
 #define SERVICE_FILE_PROVISION_H
 

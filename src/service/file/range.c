@@ -10,7 +10,7 @@
 
 static const struct interval_limits READ_LIMITS = {.pieces_max = 4096, .inline_max = 4 << 20};
 
-/* Cuts the range asked for to the file. */
+/* Clips the requested range to the file. */
 static struct err choose_range(struct file_read_args *args, uint64_t size)
 {
     args->offset = 0;

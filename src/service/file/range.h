@@ -27,7 +27,7 @@ struct file_read_args {
 engine_fn file_get_file;
 
 /* The next pieces of a read that was too long for one view, in a view of the state that the first
- * one kept: so all of it is from one committed state, whatever is written meanwhile. */
+ * view kept: so the whole read is of one committed state, despite concurrent writes. */
 struct file_read_more {
     struct arena *arena; /* where the pieces go */
     uint64_t incarnation;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renaming files and directories within a share: one small transaction, whatever lies below. */
+/* Renaming files and directories within a share: one small transaction, however much is below. */
 #ifndef SERVICE_FILE_RENAME_H
 #define SERVICE_FILE_RENAME_H
 

@@ -40,12 +40,12 @@ struct err file_scope_enter(struct txn *t, int64_t snapshot, struct file_scope *
 struct file_found {
     bool exists;
     bool root;
-    bool linked; /* has or had several names: its properties are in a row of their own */
+    bool linked; /* has or had several names: its properties are in a separate row */
     uint64_t id;
     uint64_t parent;
     struct dirtree_entry entry; /* not of the root */
     struct node node;
-    struct vrow own; /* the row of its own, when root or linked */
+    struct vrow own; /* the separate row, if root or linked */
 };
 
 /* By its path, checked; empty: the root. ERR_PARENT_NOT_FOUND. */
@@ -53,12 +53,12 @@ struct err file_find(struct file_scope *s, struct str path, struct file_found *o
 struct err file_find_id(struct file_scope *s, uint64_t id, struct file_found *out);
 struct err file_find_child(struct file_scope *s, uint64_t directory, struct str name,
                            struct file_found *out);
-/* Of an entry that a listing has come to. */
+/* For an entry that a listing has reached. */
 struct err file_of_entry(struct file_scope *s, const struct dirtree_entry *entry,
                          struct file_found *out);
 
-/* Creates what was looked up and does not exist; found->node is filled in. Its id is the update's
- * stamp, so one update creates at most one. */
+/* Creates an entry that was looked up and does not exist; found->node is filled in. Its id is the
+ * update's stamp, so one update creates at most one. */
 struct err file_add(struct file_scope *s, struct file_found *found);
 /* Writes found->node. */
 struct err file_put(struct file_scope *s, struct file_found *found);

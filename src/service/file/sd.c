@@ -223,12 +223,12 @@ static void add_ace(struct acl *out, struct ace ace)
         out->items[out->count++] = ace;
 }
 
-/* One of the parent's, as something new gets it: an effective entry, and for a directory one that
- * is handed on when the two differ. */
+/* Adds what a new file inherits from one entry of the parent: an effective entry, and for a
+ * directory also an inheritable one if the two differ. */
 static void hand_down(const struct sd *parent, const struct ace *ace, bool directory,
                       struct acl *out)
 {
-    /* Marked as handed down only where the parent's list takes part in that by itself. */
+    /* Marked as inherited only if the parent's list has automatic inheritance. */
     uint8_t mark = (parent->control & SD_DACL_AUTO) != 0 ? ACE_INHERITED : 0;
     enum { KINDS = ACE_OBJECT_INHERIT | ACE_CONTAINER_INHERIT };
     uint8_t audit = ace->flags & (ACE_SUCCESS | ACE_FAILURE);
@@ -251,7 +251,7 @@ static void hand_down(const struct sd *parent, const struct ace *ace, bool direc
     }
 }
 
-/* Without inherited entries: full access for the owner and SYSTEM, as a Windows logon has it. */
+/* Without inherited entries: full access for the owner and SYSTEM, like a Windows logon. */
 static void add_default(struct sd *sd)
 {
     enum { FULL = 0x001F01FF };

@@ -57,14 +57,14 @@ struct acl {
     bool null; /* present, but no list: all is allowed */
 };
 
-/* Taken apart. Slices are borrowed from where it came from, or in an arena. */
+/* A decoded descriptor. Slices are borrowed from the source, or in an arena. */
 struct sd {
     uint16_t control;
     struct str owner, group; /* binary; absent when not given */
     struct acl dacl, sacl;   /* with SD_DACL_PRESENT and SD_SACL_PRESENT */
 };
 
-/* Reads a self-relative descriptor; ACEs lie in the arena. Types of ACEs other than the above are
+/* Decodes a self-relative descriptor; ACEs are in the arena. Types of ACEs other than the above are
  * refused, flags other than the above dropped. ERR_INVALID_FILE_PERMISSION. */
 struct err sd_decode(struct arena *a, struct str bytes, struct sd *out);
 /* The one binary form. */

@@ -7,10 +7,10 @@
 #include "core/buf.h"
 #include "service/file/sd.h"
 
-/* Reads the text; all of *out lies in the arena. Accounts that only a domain could tell (DA, DU, …)
- * and conditional or object entries are refused. ERR_INVALID_FILE_PERMISSION. */
+/* Parses the text; all of *out is in the arena. Accounts that only a domain knows (DA, DU, …) and
+ * conditional or object entries are refused. ERR_INVALID_FILE_PERMISSION. */
 struct err sddl_parse(struct arena *a, struct str text, struct sd *out);
-/* Writes it so that sddl_parse gives the same descriptor. */
+/* Writes it so that sddl_parse returns the same descriptor. */
 void sddl_put(struct buf *b, const struct sd *sd);
 
 #endif

@@ -52,7 +52,7 @@ struct share {
     int64_t purge_at; /* when its retention ends */
     /* Of the row in place of a deleted share: the number of deleted ones. */
     uint64_t deleted_count;
-    int64_t blocked_until; /* the name cannot be taken before this time */
+    int64_t blocked_until; /* the name cannot be reused before this time */
 };
 
 /* A snapshot's own properties; its contents are the share's at that stamp. */
@@ -120,12 +120,12 @@ struct share_args {
     enum share_delete_snapshots delete_snapshots;
     int64_t
         retention_ticks;   /* Delete Share: 0 removes it for good, unless the properties say else */
-    int64_t blocked_ticks; /* Delete Share: how long the name cannot be taken */
-    struct str properties; /* where the service's properties lie; absent: not looked at */
+    int64_t blocked_ticks; /* Delete Share: how long the name cannot be reused */
+    struct str properties; /* where the service's properties are; absent: not read */
     uint64_t deleted_version; /* Restore Share: which incarnation */
     /* out */
     struct share share;
-    struct share_snapshot of_snapshot; /* when a snapshot was asked for, or taken */
+    struct share_snapshot of_snapshot; /* if a snapshot was requested, or taken */
     int lease_left_seconds;
 };
 

@@ -249,7 +249,7 @@ static struct err delete_snapshot(struct txn *t, struct share_args *args, struct
     return share_save(t, s);
 }
 
-/* Snapshots with a lease keep the share, unless leased ones are to go too. */
+/* Leased snapshots prevent the deletion of the share, unless leased ones are included. */
 static struct err check_snapshots(struct txn *t, const struct share_args *args,
                                   const struct share *s)
 {
@@ -267,7 +267,7 @@ static struct err check_snapshots(struct txn *t, const struct share_args *args,
     return OK;
 }
 
-/* The row that stands where the share was: nothing, unless deleted ones are kept or the name is
+/* Writes the row in the share's place: none, unless deleted ones are kept or the name is
  * blocked. */
 static struct err leave_name(struct txn *t, uint64_t deleted_count, int64_t blocked_ticks)
 {

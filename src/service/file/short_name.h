@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of eight letters, a dot and three, for clients that cannot do with longer ones. They are
- * not stored: each is computed from the long name, so a name has the same one wherever it is, and a
- * file is found by its short name only by computing those of its neighbours. A short name has the
- * form "P~HHHHHH.EXT": the first letter of the name, a hash of all of it, and of its extension what
- * there is room for. Who has a long name like that is found by it first, and two names of one hash
- * (31 bits) in a directory have one short name, which then finds the first of them. */
+/* Names of eight letters, a dot and three, for clients that cannot use longer ones. They are not
+ * stored: each is computed from the long name, so a name has the same one in every directory, and
+ * finding a file by its short name computes those of its neighbours. A short name has the form
+ * "P~HHHHHH.EXT": the first letter of the name, a hash of all of it, and as much of its extension
+ * as fits. A long name of that form takes precedence. Two names of one hash (31 bits) in a
+ * directory have one short name, which finds the first of them. */
 #ifndef SERVICE_FILE_SHORT_NAME_H
 #define SERVICE_FILE_SHORT_NAME_H
 

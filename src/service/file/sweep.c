@@ -145,8 +145,8 @@ static struct err drop_row(struct txn *t, struct str key, struct str value)
     return interval_drop(t, row.payload);
 }
 
-/* The removal of rows under prefixes, one after the other. What one step has removed is not looked
- * at again by the next: to pass over the marks that deleted rows leave takes longer with each. */
+/* The removal of rows under prefixes, one after the other. Each step begins where the last one
+ * ended, because a cursor has to skip the tombstones of all rows deleted before. */
 struct removal {
     unsigned budget;
     struct str from; /* where the step before ended; empty: at the beginning */
@@ -209,7 +209,7 @@ static struct err sweep_past_row(struct txn *t, struct cursor *c, const struct f
     return drop_row(t, key, value);
 }
 
-/* Goes through the past rows of a kind from where the note says; the note's value is the place. */
+/* Scans the past rows of a kind from the position in the note's value. */
 static struct err sweep_past(struct txn *t, struct step *step, const struct file_scope *s,
                              struct str from)
 {
@@ -321,7 +321,7 @@ static struct str note_file(struct arena *a, const struct sweep_note *note)
     return (struct str){key.p, key.n - sizeof note->more};
 }
 
-/* Passes over the files whose folds are to wait, and counts them. */
+/* Skips the files whose folds have to wait, and counts them. */
 static struct err find_due(struct txn *t, struct cursor *c, struct step *step, unsigned *waiting)
 {
     while (c->valid && *waiting < FOLD_WAITING_MAX) {
@@ -339,7 +339,7 @@ static struct err find_due(struct txn *t, struct cursor *c, struct step *step, u
     return OK;
 }
 
-/* The first note whose time has come; when there is none at all the mark goes. */
+/* Finds the first note that is due; removes the mark if there are no notes at all. */
 static struct err find_note(struct txn *t, void *arg)
 {
     struct step *step = arg;
@@ -457,7 +457,7 @@ static struct err purge(struct txn *t, struct cursor *c, uint64_t *removed)
     return sweep_note(t, &note);
 }
 
-/* Removes the row that stands where a share was once it says nothing any more. */
+/* Removes the row in a share's place once it is empty. */
 static struct err unblock(struct txn *t, const struct share *current)
 {
     bool says_nothing = current->incarnation == 0 && current->deleted_count == 0 &&

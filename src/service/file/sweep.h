@@ -12,7 +12,7 @@ enum sweep_kind_file {
     FILE_SWEEP_VOIDS = 3,   /* rows that a cut has left; id: the file */
     FILE_SWEEP_FOLD = 4,    /* a chunk of a file to be folded; id: the file, more: the chunk */
     FILE_SWEEP_HISTORY = 5, /* past rows that no snapshot sees any more */
-    FILE_SWEEP_COPY = 6,    /* a copy under way; id: the file it goes to */
+    FILE_SWEEP_COPY = 6,    /* a running copy; id: the destination file */
     /* Like FILE_SWEEP_FOLD, but after the file was unchanged for a while. The last kind, so that
        waiting notes do not delay others. */
     FILE_SWEEP_FOLD_QUIET = 7,
@@ -38,9 +38,9 @@ struct file_round {
     size_t after_n;
 };
 
-/* One bounded step over all shares: a job for the sweeper. context is a struct file_round that the
- * job keeps (NULL: every step begins at the first share): shares whose notes have to wait are not
- * to keep it from others. */
+/* One bounded step over all shares: a job for the sweeper. context is the job's struct file_round
+ * (NULL: every step begins at the first share), so that shares whose notes have to wait do not
+ * delay the others. */
 struct err file_sweep(struct store *store, void *context, struct sweep_report *report);
 /* One bounded step of the search for deleted shares whose retention has ended. context is a struct
  * file_expiry of the job. */

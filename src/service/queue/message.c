@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Put, update, delete and clear. How messages are found to be handed out is in deliver.c. */
+/* Put, update, delete and clear. The search for messages to deliver is in deliver.c. */
 #include <assert.h>
 
 #include "service/queue/page.h"

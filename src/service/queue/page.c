@@ -245,7 +245,7 @@ static void put_entry(char *to, const struct page_entry *e)
         memcpy(to + ENTRY_HEAD_BYTES, e->text.p, e->text.n);
 }
 
-/* Computes where the e row of a page stands whose messages are all unchanged. */
+/* Computes the time of the e row of a page whose messages are all unchanged. */
 static bool earliest_expiry(struct str row, int64_t *earliest)
 {
     struct reader r = reader_of(row);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where entities that pass a filter can lie: a list of boxes, each a span of PartitionKeys and a
- * span of RowKeys. A scan asks for the next position in any of them and goes there. Keys are in key
- * form (see names.h), so their order is that of their bytes. */
+/* Where entities that pass a filter can be: a list of boxes, each a span of PartitionKeys and a
+ * span of RowKeys. A scan seeks the next position in any of them. Keys are in key form (see
+ * names.h), so their order is that of their bytes. */
 #ifndef SERVICE_TABLE_BOUNDS_H
 #define SERVICE_TABLE_BOUNDS_H
 
@@ -9,8 +9,8 @@
 
 enum { BOUNDS_BOXES_MAX = 64 };
 
-/* from <= key < to. Keys hold no NUL, so the first string past s is s with a NUL added, and every
- * kind of bound can be said so. */
+/* from <= key < to. Keys have no NUL, so the first string past s is s with a NUL added; so every
+ * kind of bound can be expressed. */
 struct key_span {
     struct str from; /* empty: from the first */
     struct str to;   /* absent: no end */
@@ -47,8 +47,8 @@ struct bounds bounds_box(struct arena *a, struct key_box box);
 struct bounds bounds_and(struct arena *a, struct bounds x, struct bounds y);
 struct bounds bounds_or(struct arena *a, struct bounds x, struct bounds y);
 
-/* Finds the first position from `at` on that lies in a box, and that box; false if there is none.
- * The result borrows from the bounds, from `at` and from scratch, which is overwritten. */
+/* Finds the first position from `at` on that is in a box, and that box; false if there is none. The
+ * result borrows from the bounds, from `at` and from scratch, which is overwritten. */
 bool bounds_next(const struct bounds *b, struct buf *scratch, const struct key_position *at,
                  struct key_position *out, const struct key_box **box);
 

@@ -64,8 +64,8 @@ struct err entity_check_size(struct str record, struct str pk, struct str rk);
 /* Writes the stamp into the head of a row that is ours to write. */
 void entity_set_stamp(char *record, int64_t stamp);
 
-/* Makes out the row of `old` with the properties of `patch` put over it: those of the same name are
- * replaced where they stand, the others come last. ERR_TOO_MANY_PROPERTIES, ERR_CORRUPT. */
+/* Writes the row of `old` merged with the properties of `patch`: those of the same name are
+ * replaced in place, the others are appended. ERR_TOO_MANY_PROPERTIES, ERR_CORRUPT. */
 struct err entity_merge(struct arena *a, struct str old, struct str patch, struct buf *out);
 
 /* ---- inside ---- */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where things lie, and the rules for their names.
+/* The keys of tables and entities, and the rules for their names.
  *
  * The tables of an account are rows of one partition, "t/account", so that listing them is one
- * walk: "n" + the name in lower case → the table; "g" + id + name → a deleted table whose entities
- * are still to be removed; "x" + the name in lower case → until when the name of a deleted table is
+ * scan: "n" + the name in lower case → the table; "g" + id + name → a deleted table whose entities
+ * have to be removed; "x" + the name in lower case → until when the name of a deleted table is
  * blocked.
  *
  * The entities of one PartitionKey are one partition, "e/account/table/PartitionKey", with the
- * table's name in lower case. Account and table have no '/', so the parts cannot run into each
- * other, and all partitions of a table start with "e/account/table/". In it, a row's key is the
- * table's id (8 bytes) and the RowKey. The id is new for each table that is made, so that a table
- * of a name that was deleted a moment ago begins empty; it is in the key rather than in the
- * partition, so that a write knows its partition from the request alone.
+ * table's name in lower case. Account and table have no '/', so the parts are unambiguous, and all
+ * partitions of a table start with "e/account/table/". In it, a row's key is the table's id (8
+ * bytes) and the RowKey. The id is new for each created table, so a table that reuses the name of a
+ * deleted one begins empty; it is in the key rather than in the partition, so that a write knows
+ * its partition from the request alone.
  *
- * Keys are held in the order of their UTF-16 units: see name_to_key. */
+ * Keys are in the order of their UTF-16 units: see name_to_key. */
 #ifndef SERVICE_TABLE_NAMES_H
 #define SERVICE_TABLE_NAMES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a transaction changes in the directory tree, for change notification (watch.h): recorded
- * while it runs, reported after its commit. If nobody watches, nothing is recorded. Whoever
+ * while it runs, reported after its commit. If nobody watches, nothing is recorded. A client that
  * starts to watch between the transaction and its commit is told to scan everything again. */
 #ifndef SERVICE_FILE_OPENS_CHANGE_H
 #define SERVICE_FILE_OPENS_CHANGE_H

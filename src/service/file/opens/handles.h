@@ -11,7 +11,7 @@ struct file_handles_args {
     struct file_request request; /* first */
     bool recursive;
     uint64_t after;
-    /* out; the path lies in the arena */
+    /* out; the path is in the arena */
     struct opens_select select;
 };
 /* Also of what is pending delete. */

@@ -21,8 +21,8 @@ struct err file_held_put(struct txn *t, const struct file_held *held);
 struct err file_held_read(struct arena *a, struct str key, struct str value, struct file_held *out);
 
 /* Writes the row, new or again. ERR_SHARE_NOT_FOUND. Asks the table whether the file is to be
- * deleted: that may have changed since the open was described, and whoever changed it found no
- * row to mark. */
+ * deleted: that may have changed since the open was described, when there was no row to mark
+ * yet. */
 struct file_hold_args {
     struct file_at at;
     struct opens *opens;

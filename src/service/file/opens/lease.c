@@ -186,7 +186,7 @@ void opens_close_holders(const struct opens_lease *lease, struct opens_news *new
 }
 
 /* Sends one notification per lease, to the oldest of its handles whose client is connected: a
- * client hears of a lease where it first took it, whatever connections it has made since. */
+ * client expects it on the connection that first took the lease. */
 static void tell_break(const struct opens_file *f, const struct opens_lease *lease, unsigned to,
                        bool ack_needed, struct opens_news *news)
 {

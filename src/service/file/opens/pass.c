@@ -48,8 +48,7 @@ struct err file_pass_claim(struct file_pass *pass, const struct opens_rest_reque
                    : OK;
     assert(pass->claim_count < FILE_CLAIMS_MAX);
     struct opens_handle *claim;
-    /* An earlier run's wait has just ended, and its call is on its way: that run is not the last.
-     */
+    /* An earlier run's wait has just ended, and its callback is pending: so another run follows. */
     struct err error = pass->owed ? err_new(ERR_OTHERS_FIRST)
                                   : opens_claim(pass->opens, request, &pass->wait, &claim);
     if (err_is(error) && error.code != ERR_OTHERS_FIRST)

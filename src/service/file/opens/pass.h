@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How an operation that comes from outside SMB passes the open-file table (opens.h).
+/* How an operation from outside SMB passes the open-file table (opens.h).
  *
- * A write claims its file inside its transaction function, in the same moment as the table's check,
- * and gives the claim back after the commit. Let P1 be the check and P2 > P1 the commit. An SMB
- * open registers first and looks at the rows after that. If it registered before P1, the check saw
- * it. If it comes between P1 and the end of the claim, then either the two share the file and their
- * order does not matter, or it has to wait until the claim ends, hence past P2, and what it then
- * sees in the rows is the write's outcome (the file changed, leased or gone). If it comes later, it
- * sees the outcome as well. So no SMB client ever holds a file while a write that its share mode
- * excludes becomes visible. A function that is run again gives back what its earlier run claimed.
+ * A write claims its file inside its transaction function, at the same moment as the table's check,
+ * and releases the claim after the commit. Let P1 be the check and P2 > P1 the commit. An SMB open
+ * registers first and reads the rows after that. If it registered before P1, the check saw it. If
+ * it comes between P1 and the end of the claim, then either the two share the file and their order
+ * does not matter, or it has to wait until the claim ends, hence past P2, and the rows that it then
+ * reads show the write's outcome (the file changed, leased or gone). If it comes later, it sees the
+ * outcome as well. So no SMB client ever holds a file while a write that its share mode excludes
+ * becomes visible. A function that runs again releases the claim of its earlier run.
  *
- * A read has no commit: its view is one instant, and the check must hold for that instant. Where
+ * A read has no commit: its view is one instant, and the check must hold for that instant. If
  * nothing is open in the whole table, and nothing was opened or closed since before the view (the
- * table's epoch is the same), there was nothing to check. Else the file that the view has found is
- * claimed, and the view is taken once more under the claim. */
+ * table's epoch is the same), there was nothing to check. Otherwise the file that the view has
+ * found is claimed, and the view runs once more under the claim. */
 #ifndef SERVICE_FILE_OPENS_PASS_H
 #define SERVICE_FILE_OPENS_PASS_H
 
@@ -24,11 +24,11 @@ enum { FILE_CLAIMS_MAX = 3, FILE_READ_TRIES = 8 };
 
 struct file_pass {
     struct opens *opens;         /* NULL: there is no table to pass */
-    struct file_changes changes; /* of a write; told by file_pass_committed */
+    struct file_changes changes; /* of a write; reported by file_pass_committed */
     /* done is the front end's: it is called once when `waiting` was set, on any thread. */
     struct opens_wait wait;
     void *front;  /* the front end's own, for done */
-    bool waiting; /* out: SMB clients are asked to give up caches; run again when done came */
+    bool waiting; /* out: SMB clients must give up caches first; run again after `done` */
     bool owed; /* the table has the wait, and `done` has not been heard of: set here, reset by the
                   front end when it hears it. Until then the wait cannot be queued again, nor may
                   the operation end. */
@@ -44,7 +44,7 @@ struct file_pass {
     size_t claim_count;
 };
 
-/* How long a request that names a timeout of its own waits for SMB clients: min(timeout, 30 s). */
+/* How long a request with its own timeout waits for SMB clients: min(timeout, 30 s). */
 int64_t file_pass_patience_ms(uint64_t timeout_seconds);
 
 /* At the beginning of every run of a write's transaction function. */
@@ -57,13 +57,13 @@ struct err file_pass_claim(struct file_pass *pass, const struct opens_rest_reque
 void file_pass_committed(struct file_pass *pass);
 /* Takes the wait back from the table. False: done was called, or is about to be. */
 bool file_pass_take_back(struct file_pass *pass);
-/* When the operation is over, whatever came of it; claims nothing, ends no wait. */
+/* Call when the operation is over, with any outcome; claims nothing, ends no wait. */
 void file_pass_end(struct file_pass *pass);
 
 /* Before every run of a read's view. */
 void file_pass_read_begin(struct file_pass *pass);
 /* After a view that ended with `error`. True: the operation is over, with *error. False: `waiting`
- * is set, or the view is to be run again at once. */
+ * is set, or run the view again at once. */
 bool file_pass_read_end(struct file_pass *pass, struct err *error);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who watches which directory, and what has happened there since it was last asked.
+/* Which clients watch which directories, and what has happened there since they last asked.
  *
- * A watch belongs to an open directory and outlives the requests that ask for its news: what
- * happens between two of them is kept, up to a limit; past it only "look at it all anew" is kept.
- * News come after the commit that made them, from every front end, in the order of the commits. */
+ * A watch belongs to an open directory and outlives the requests that ask for its news: changes
+ * between two of them are kept, up to a limit; past it only "scan everything again" is kept. News
+ * come after their commit, from every front end, in the order of the commits. */
 #ifndef SERVICE_FILE_OPENS_WATCH_H
 #define SERVICE_FILE_OPENS_WATCH_H
 
@@ -39,8 +39,8 @@ struct file_change {
     enum change_action action;
     unsigned what;
     struct str path; /* from the share's root */
-    /* The directories that it lies in, the root first, and where in the path what lies in each of
-     * them begins. */
+    /* The directories above it, the root first, and the offset in the path of the part below
+     * each. */
     size_t depth;
     const uint64_t *directories;
     const size_t *starts;
@@ -70,11 +70,11 @@ void watch_free(struct watches *all, struct watch *w);
 enum watch_news {
     WATCH_NOTHING,
     WATCH_CHANGES,
-    WATCH_LOOK_ANEW, /* more happened than was kept */
+    WATCH_LOOK_ANEW, /* more changes than were kept */
     WATCH_DOOMED,    /* the directory is going to be deleted */
 };
-/* What there is, and forgets it: each change with its action and its path from the directory, in
- * order. The path is borrowed for the call. */
+/* Takes the news: each change with its action and its path from the directory, in order. The path
+ * is borrowed for the call. */
 enum watch_news watch_take(struct watches *all, struct watch *w,
                            void (*visit)(void *arg, enum change_action action, struct str path),
                            void *arg);
@@ -83,9 +83,9 @@ enum watch_news watch_take(struct watches *all, struct watch *w,
 bool watches_any(const struct watches *all);
 /* After the commit. */
 void watches_tell(struct watches *all, uint64_t share, const struct file_change *first);
-/* Something happened in the share, and nobody noted what: all that watch it look anew. */
+/* Something unknown happened in the share: all that watch it scan it again. */
 void watches_tell_unknown(struct watches *all, uint64_t share);
-/* The directory is to be deleted when it is closed; its watches end. */
+/* The directory will be deleted when it is closed; ends its watches. */
 void watches_doom(struct watches *all, struct opens_key directory);
 
 #endif
