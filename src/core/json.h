@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON for the table service: a strict pull reader and a writer.
  *
- * The reader hands out one value after the other and builds no tree. Like wire.h's, it remembers
- * that something was wrong instead of returning an error from each call: after that every call
- * gives JSON_NONE or false, and json_done says at the end whether all was well.
+ * The reader returns one value after the other and builds no tree. Like wire.h's, it remembers an
+ * error instead of returning it from each call: after an error every call returns JSON_NONE or
+ * false, and json_done returns at the end whether there was one.
  *
  *     struct json_reader r = json_reader_of(arena, body);
  *     struct json_value object = json_value(&r);
  *     struct str name;
  *     while (object.kind == JSON_OBJECT && json_member(&r, &name)) {
  *         struct json_value v = json_value(&r);
- *         …                                    json_skip(&r, v) for what is not wanted
+ *         …                                    json_skip(&r, v) to ignore a value
  *     }
  *     if (!json_done(&r)) return err_new(ERR_INVALID_INPUT);
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of a request, in order:
+/* The phases of a request, in order:
  *   parse → match row → authenticate and permit (phases.c) → decode → stream the body (body.c) →
  *   run the transaction → encode → log
  * Every step that may leave the loop goes through run/run.h: a read runs on the loop at once, and
- * in the pool when it would wait for the disk; a write is queued to the engine and comes back when
- * it is durable. What an operation has around its transaction is in around.c. */
+ * in the pool when it would wait for the disk; a write is queued to the engine, and the request
+ * continues when it is durable. Work around the transaction is in around.c. */
 #include "rest/dispatch.h"
 
 #include <assert.h>

@@ -10,7 +10,7 @@
 #include "core/base64.h"
 #include "core/mem.h"
 
-/* Sorted by name. The lock guards the array, the holders' count guards each account. */
+/* Sorted by name. The lock guards the array, the reference count each account. */
 struct accounts {
     pthread_rwlock_t lock;
     _Atomic uint64_t changes;
@@ -71,7 +71,7 @@ bool account_name_ok(struct str name)
     return true;
 }
 
-/* The text of names and keys stands behind the struct, in the same allocation. */
+/* The text of names and keys follows the struct, in the same allocation. */
 static size_t account_size(const struct account *account)
 {
     return sizeof *account + account->name.n + account->keys_base64[0].n +
@@ -87,8 +87,8 @@ static struct str keep(char **at, struct str s)
     return kept;
 }
 
-/* The strict form of a key as JavaScript programs write and read it: the alphabet may be the one of
- * URLs and the padding may lack. The length of it, 0 when there is no room. */
+/* The strict form of a key as JavaScript programs write and read it: the alphabet may be that of
+ * URLs and the padding may be missing. Returns its length, 0 if there is no room. */
 static size_t strict_base64(struct str key, char out[ACCOUNT_KEY_BASE64_MAX])
 {
     size_t padded = (key.n + 3) / 4 * 4;
@@ -101,7 +101,7 @@ static size_t strict_base64(struct str key, char out[ACCOUNT_KEY_BASE64_MAX])
     return padded;
 }
 
-/* False when it is not base64 of 1 to 128 bytes. */
+/* False if it is not base64 of 1 to 128 bytes. */
 static bool key_init(struct hmac_key *key, struct str base64)
 {
     if (base64.n < 4 || base64.n > ACCOUNT_KEY_BASE64_MAX)
@@ -119,7 +119,7 @@ static bool key_init(struct hmac_key *key, struct str base64)
     return decoded;
 }
 
-/* NULL when something is not well-formed. Held once, for the set. */
+/* NULL if something is malformed. The set has one reference. */
 static struct account *account_new(struct str name, struct str key1, struct str key2)
 {
     struct hmac_key keys[ACCOUNT_KEYS] = {0};
@@ -166,7 +166,7 @@ static bool is_at(const struct accounts *set, size_t index, struct str name)
     return index < set->count && str_eq(set->sorted[index]->name, name);
 }
 
-/* Takes over the account unless the set is full. *replaced is the caller's to put. */
+/* Takes ownership of the account unless the set is full. The caller must put *replaced. */
 static struct err insert(struct accounts *set, struct account *account, struct account **replaced)
 {
     size_t index = index_of(set, account->name);
@@ -233,7 +233,7 @@ struct err accounts_put(struct accounts *set, struct str name, struct str key1, 
     return error;
 }
 
-/* An account that is in the set is not changed: one like it takes its place. */
+/* An account in the set is not changed: a modified copy replaces it. */
 struct err accounts_make_hierarchical(struct accounts *set, struct str name)
 {
     struct account *old = accounts_get(set, name);

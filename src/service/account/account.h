@@ -40,10 +40,10 @@ struct accounts;
 struct accounts *accounts_new(void);
 /* All references must have been released. */
 void accounts_free(struct accounts *set);
-/* Adds or replaces. Keys are base64; key2 may be absent. ERR_INVALID_INPUT when the name or a key
- * is not well-formed or there are ACCOUNTS_MAX already. */
+/* Adds or replaces. Keys are base64; key2 may be absent. ERR_INVALID_INPUT if the name or a key is
+ * malformed or there are ACCOUNTS_MAX already. */
 struct err accounts_put(struct accounts *set, struct str name, struct str key1, struct str key2);
-/* Containers that the account makes from now on are hierarchical; other keys do not change that.
+/* New containers of the account will be hierarchical; other keys do not change that.
  * ERR_RESOURCE_NOT_FOUND. */
 struct err accounts_make_hierarchical(struct accounts *set, struct str name);
 bool accounts_is_hierarchical(struct accounts *set, struct str name);
@@ -52,20 +52,20 @@ struct err accounts_remove(struct accounts *set, struct str name);
 /* The index of the malformed account of a list. */
 struct accounts_fault {
     unsigned part;   /* counted from 1 */
-    struct str name; /* absent when it is the name that is wrong: it may be a key */
+    struct str name; /* absent if the name is malformed: it may be a key */
 };
 /* `account1:key1[:key2];account2:…`, the form of AZURITE_ACCOUNTS. The well-formed part before an
  * error stays added. */
 struct err accounts_parse(struct accounts *set, struct str text, struct accounts_fault *fault);
 
-/* The account of that name, held for the caller until account_put; NULL when there is none. Keys
- * are not copied, so none are left behind in a request's memory. */
+/* The account of that name, with a reference for the caller until account_put; NULL if there is
+ * none. Keys are not copied, so none remain in a request's memory. */
 struct account *accounts_get(struct accounts *set, struct str name);
 /* NULL is let pass. */
 void account_put(struct account *account);
 
-/* Counts the changes of the set: while it is the same, so are all accounts and keys. Takes no lock.
- */
+/* Counts the changes of the set: while it is the same, so are all accounts and keys. Needs no
+ * lock. */
 uint64_t accounts_changes(const struct accounts *set);
 
 /* Identifies a key that a client has proved to have, for proofs that outlive a request: a digest,
@@ -84,11 +84,11 @@ struct accounts_listener {
     struct accounts_listener *next;
 };
 void accounts_listen(struct accounts *set, struct accounts_listener *listener);
-/* Comes back when the listener is not being called, and never will be again. */
+/* After it returns, the listener is not being called, and will not be called again. */
 void accounts_unlisten(struct accounts *set, struct accounts_listener *listener);
 
 size_t accounts_count(struct accounts *set);
-/* The i-th name in order, copied into the arena; absent when there are fewer. */
+/* The i-th name in order, copied into the arena; absent if there are fewer. */
 struct str accounts_name(struct accounts *set, struct arena *arena, size_t i);
 
 /* Three to 24 lower-case letters and digits. */

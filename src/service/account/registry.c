@@ -16,7 +16,7 @@ struct row {
     struct str name; /* the key */
     struct str keys[ACCOUNT_KEYS];
     bool hierarchical;
-    bool deleted; /* the well-known account only: it is not to come back by default */
+    bool deleted; /* only for the well-known account: do not serve it by default */
 };
 
 #define ROW(number, member) RECORD_MEMBER(struct row, number, member)
@@ -92,7 +92,7 @@ struct err registry_load(struct registry *registry, bool *well_known_deleted)
 
 struct change {
     struct row row;
-    bool exists;       /* out: a row that is no mark of deletion was there */
+    bool exists;       /* out: there was a row, not marked as deleted */
     bool must_exist;   /* ERR_RESOURCE_NOT_FOUND otherwise */
     bool must_not;     /* ERR_RESOURCE_ALREADY_EXISTS otherwise */
     bool remove;       /* take the row away */
@@ -140,7 +140,7 @@ static bool is_well_known(struct str name)
     return str_eq(name, STR(ACCOUNT_WELL_KNOWN_NAME));
 }
 
-/* Tries the keys before anything is stored. */
+/* Checks the keys before anything is stored. */
 static struct err check_new(const struct registry *registry, const struct row *row)
 {
     struct accounts *trial = accounts_new();
@@ -272,7 +272,7 @@ void registry_follower_release(struct registry_follower *f)
     buf_erase(&f->seen);
 }
 
-/* The value of the row of that name; absent when there is none. */
+/* The value of the row of that name; absent if there is none. */
 static struct str find_row(struct str rows, struct str name)
 {
     struct reader r = reader_of(rows);
@@ -291,7 +291,8 @@ static struct err stop_serving(struct registry *registry, struct str name)
     return error.code == ERR_RESOURCE_NOT_FOUND ? OK : error;
 }
 
-/* Returns true if the account is served exactly so: then this server made the change itself. */
+/* Returns true if the account is already served exactly like this: then this server made the
+ * change. */
 static bool is_served(struct registry *registry, const struct row *row)
 {
     struct account *served = accounts_get(registry->accounts, row->name);

@@ -11,9 +11,9 @@
 
 struct registry {
     struct store *store;
-    struct accounts *accounts;  /* what is served: these and those of the command line */
-    struct accounts *from_file; /* of these, what --accounts gave; NULL: nothing yet */
-    /* Set where others than this machine can connect: the public key is refused then. */
+    struct accounts *accounts;  /* all served accounts: these and those of the command line */
+    struct accounts *from_file; /* of these, the ones from --accounts; NULL: none yet */
+    /* Set if other machines can connect: then the public key is refused. */
     bool refuse_well_known_key;
 };
 
@@ -29,16 +29,16 @@ struct registry_new {
 };
 struct err registry_add(struct registry *registry, const struct registry_new *account);
 /* Replaces key 1 or 2 by a new random one. ERR_RESOURCE_NOT_FOUND; ERR_INVALID_INPUT for an account
- * that the command line or the environment gave: there it would be back after a restart. */
+ * from the command line or the environment, because a restart would restore its old key. */
 struct err registry_rotate_key(struct registry *registry, struct str name, unsigned which);
-/* The account's data stay, and are served again when it is added again. Errors as above. */
+/* The account's data are kept, and are served again if it is added again. Errors as above. */
 struct err registry_delete(struct registry *registry, struct str name);
 
-/* Serves what other servers of the same store change: accounts that are added, deleted or get other
- * keys. */
+/* Applies the changes of other servers of the same store: accounts that are added, deleted or get
+ * other keys. */
 struct registry_follower {
     struct registry *registry;
-    struct buf seen; /* all rows as they were last, each a name and a value */
+    struct buf seen; /* all rows as last read, each a name and a value */
 };
 /* Before registry_load, so that no change is missed in between. */
 struct err registry_follower_init(struct registry_follower *f, struct registry *registry);

@@ -32,10 +32,10 @@ struct tallied {
     size_t end_count, end_capacity;
 };
 
-/* Where a walk is: a view may be run again, and begins from here then. */
+/* The position of a scan: a view that runs again begins from here. */
 struct census_position {
     size_t space;          /* among SPACES */
-    char below[BELOW_MAX]; /* what the keys of the container's or share's objects begin with */
+    char below[BELOW_MAX]; /* the prefix of the keys of the container's or share's objects */
     size_t below_n;        /* 0: it is in none */
     struct census_counts counts;
     size_t end_count;
@@ -51,7 +51,7 @@ struct census {
     bool walking;
     int64_t began_ms;
     struct census_position at;
-    struct buf partition, key;           /* the row that it goes on at */
+    struct buf partition, key;           /* the row where it continues */
     struct buf next_partition, next_key; /* the same after the view */
     size_t step_rows;
     int64_t step_until_ms;
@@ -206,7 +206,7 @@ static struct err open_share(struct txn *t, struct census *c, struct str row)
     return OK;
 }
 
-/* A file of several names is counted for each; its properties are elsewhere. */
+/* A file with several names is counted for each; its properties are elsewhere. */
 static struct err count_node(struct txn *t, struct census *c, const struct cursor *s)
 {
     struct dirtree tree = {.children = {c->at.below, c->at.below_n}};
@@ -243,8 +243,8 @@ static struct err count_entity(struct txn *t, struct census *c, const struct cur
 
 /* ---- the walk ---- */
 
-/* Partitions of a kind. With `open`, the row of HEAD_KEY says where the objects' keys begin; the
- * rest of the partition is passed over. */
+/* Partitions of a kind. With `open`, the row of HEAD_KEY has the prefix of the objects' keys; the
+ * rest of the partition is skipped. */
 static const struct space {
     struct str prefix;
     struct err (*open)(struct txn *t, struct census *c, struct str row);
@@ -371,7 +371,7 @@ static void end(struct census *c, struct store *store, int64_t now_ms)
     c->next_walk_ms = now_ms + CENSUS_PAUSE_MS;
 }
 
-/* A part of the walk, under the lock. What cannot be read ends it. */
+/* A part of the scan, under the lock. A read error ends it. */
 static struct err step(struct census *c, struct store *store)
 {
     c->step_rows = 0;

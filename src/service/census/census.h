@@ -10,10 +10,10 @@
 #include "service/common/sweeper.h"
 
 enum {
-    CENSUS_STEP_ROWS = 10000, /* of one step; a store of no more is counted for each question */
+    CENSUS_STEP_ROWS = 10000, /* of one step; a smaller store is counted for each request */
     CENSUS_STEP_MS = 50,
-    CENSUS_PAUSE_MS = 60000,   /* between two walks over a large store */
-    CENSUS_ASKED_MS = 300000,  /* for how long one question keeps walks going */
+    CENSUS_PAUSE_MS = 60000,   /* between two scans of a large store */
+    CENSUS_ASKED_MS = 300000,  /* how long one request keeps scans running */
     CENSUS_LEASES_MAX = 65536, /* whose ends are kept; more count as held until the next walk */
 };
 
@@ -43,22 +43,22 @@ enum census_lease {
 };
 
 struct census_counts {
-    bool known;       /* a walk has come to its end */
+    bool known;       /* a scan is complete */
     int64_t taken_at; /* ticks: when it ended */
     int64_t walk_ms;  /* how long it took, with its pauses */
     uint64_t rows;    /* that it looked at */
     uint64_t objects[CENSUS_KINDS];
     uint64_t bytes[CENSUS_KINDS];
-    uint64_t leases[CENSUS_LEASED_KINDS]; /* held at the moment of the question */
+    uint64_t leases[CENSUS_LEASED_KINDS]; /* active at the time of the request */
 };
 
 struct census;
 struct census *census_new(void);
 void census_free(struct census *c); /* NULL is fine */
 
-/* What is known; waits for the disk. Any thread. */
+/* Returns the counts; waits for the disk. Any thread. */
 struct err census_ask(struct census *c, struct store *store, struct census_counts *out);
-/* The job that goes on with a walk; its context is the census. */
+/* The job that continues a scan; its context is the census. */
 sweep_step census_sweep;
 
 /* "blob", "append_blob": of metrics' labels. */

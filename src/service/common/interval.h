@@ -4,17 +4,17 @@
  *
  * Offsets are divided into chunks of 4 MiB, the size of the largest extent, and those into
  * blocks of 4 KiB. Under the content's key prefix there are two kinds of rows:
- * prefix + chunk (be32): the chunk's extents, and which part of which extent lies where
+ * prefix + chunk (be32): the chunk's extents, and which part of which extent is where
  * prefix + chunk (be32) + 01 + block (be16): the bytes of small writes within the block
  *
- * Blocks lie over their chunk. So a small write costs one row of its own size, however often the
+ * Blocks cover their chunk. So a small write costs one row of its size, however often the
  * content was written before (an aligned 4 KiB write does not even read what it replaces), and a
  * large write costs an extent and the chunk's row. An extent belongs to one chunk, so one row
- * tells what is held and how much of it is still used. A chunk that wastes too much space, or
+ * shows what is allocated and how much of it is still used. A chunk that wastes too much space, or
  * has collected many blocks and is no longer written to, is folded into one new extent in the
  * background (interval_fold.h).
  *
- * All rows are versioned (vrow.h) and each piece carries the stamp of its write. So a snapshot
+ * All rows are versioned (vrow.h) and each piece has the stamp of its write. So a snapshot
  * costs nothing, and the changes between two snapshots are known. */
 #ifndef SERVICE_COMMON_INTERVAL_H
 #define SERVICE_COMMON_INTERVAL_H

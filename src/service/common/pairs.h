@@ -18,11 +18,11 @@ struct pairs {
 };
 
 void pairs_put(struct buf *b, struct str name, struct str value);
-/* The encoded form in the arena; absent when there are none. */
+/* The encoded form in the arena; absent if there are none. */
 struct str pairs_encode(struct arena *a, const struct pairs *pairs);
 /* The next pair, borrowed from the encoded form; false at its end. */
 bool pairs_next(struct reader *r, struct pair *out);
-/* The value of that name (exact case); absent when there is none. */
+/* The value of that name (exact case); absent if there is none. */
 struct str pairs_find(struct str encoded, struct str name);
 size_t pairs_count(struct str encoded);
 

@@ -15,7 +15,7 @@ static const struct record_member MEMBERS[] = {
 #undef POLICY
 const struct record_type POLICY_RECORD = RECORD_TYPE(struct policy, MEMBERS);
 
-/* Each policy is a record of its own, with its length before it. */
+/* Each policy is a separate record, preceded by its length. */
 struct str policies_encode(struct arena *a, const struct policies *policies)
 {
     assert(policies->count <= POLICIES_MAX);

@@ -23,11 +23,11 @@ struct policies {
     size_t count;
 };
 
-/* As rows hold them, in the arena; absent when there are none. */
+/* The stored form, in the arena; absent if there are none. */
 struct str policies_encode(struct arena *a, const struct policies *policies);
 /* Borrowed from the encoded form, which may be absent. False if it is malformed. */
 bool policies_decode(struct str encoded, struct policies *out);
-/* The policy of that id; false when there is none. */
+/* The policy of that id; false if there is none. */
 bool policies_find(struct str encoded, struct str id, struct policy *out);
 
 #endif

@@ -33,7 +33,7 @@ struct names {
     size_t count, capacity;
 };
 
-/* "b/account/…", and "t/account", which has nothing behind it. */
+/* "b/account/…", and "t/account", which is complete. */
 static bool is_of(struct str partition, size_t prefix_n, struct str account)
 {
     struct str rest = str_from(partition, prefix_n);
@@ -137,7 +137,7 @@ static void change_extent(void *arg, const struct extent *x)
         sink->error = txn_extent(sink->txn, sink->change, x);
 }
 
-/* A row, as far as its extents go. */
+/* The extents of a row. */
 struct named_row {
     struct str partition; /* as the services call it */
     struct str key, value;
@@ -153,11 +153,11 @@ static struct err change_extents(struct txn *t, saved_refs *refs, enum extent_ch
 }
 
 struct emptying {
-    struct str named; /* what the partition is called where its rows come from */
+    struct str named; /* the original name of the partition */
     saved_refs *refs;
 };
 
-/* Names the rows first, since a cursor does not stand still over deletes. */
+/* Collects the keys first, because a cursor is not stable over deletes. */
 static struct err empty_rows(struct txn *t, void *arg)
 {
     assert(txn_writable(t));
@@ -242,7 +242,7 @@ static bool covers(const struct state *state, struct str partition)
     return false;
 }
 
-/* Puts the row as it is beside itself, unless that was done since the state was saved. */
+/* Saves the current row, unless that was done since the state was saved. */
 static struct err record_row(struct saved *s, struct txn *t, const struct state *state,
                              const struct named_row *at)
 {
@@ -305,7 +305,7 @@ static void remove_state(struct saved *s, struct str name)
     (void)pthread_rwlock_unlock(&s->lock);
 }
 
-/* The value of a state's own row: "1", the service, the account. */
+/* The value of a state's main row: "1", the service, the account. */
 static bool load_state(struct str partition, struct str value, void *arg)
 {
     struct saved *s = arg;
@@ -388,7 +388,7 @@ static struct err kept_partitions(const struct saved_scope *scope, struct names 
     return store_read(scope->store, n->prefix, ENGINE_WAIT, find_partitions, n);
 }
 
-/* The state records no more when this is called. */
+/* The state must no longer record. */
 static struct err drop_kept(const struct saved_scope *scope, struct arena *arena, struct str name)
 {
     struct names n = {.arena = arena};
@@ -411,7 +411,7 @@ struct err saved_keep(const struct saved_scope *scope, struct str name)
     arena_init(&arena, ARENA_BYTES_MAX);
     remove_state(scope->saved, name);
     struct err error = drop_kept(scope, &arena, name);
-    /* It records before it is known: a state that is known of has missed nothing. */
+    /* It records before it is listed: so a listed state has missed nothing. */
     if (!err_is(error))
         error = add_state(scope->saved, &state);
     if (!err_is(error))
@@ -426,7 +426,7 @@ struct err saved_keep(const struct saved_scope *scope, struct str name)
 /* ---- putting back ---- */
 
 struct restoring {
-    struct str present, absent; /* where the rows of the partition are kept */
+    struct str present, absent; /* where the saved rows of the partition are */
     struct str partition;
     saved_refs *refs;
     struct rows *changed, *born; /* the keys */
@@ -450,7 +450,7 @@ static struct err read_keys(struct txn *t, void *arg)
     return OK;
 }
 
-/* Drops what the row names now. */
+/* Releases the extents that the row names now. */
 static struct err let_go(struct txn *t, const struct restoring *r, struct str key)
 {
     struct named_row now = {r->partition, key, STR_NONE};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named states, for tests. To save one costs nothing: from then on, every update that changes a row
- * first puts the row as it was beside it, in the same commit ("s/NAME/" + partition; a row that was
- * not there, in "s/NAME/-" + partition). To restore it puts these back. So both cost as much as has
- * changed, not as much as there is. Extents are shared, not copied. One update restores each
- * partition; updates that run meanwhile may be lost.
+/* Named states, for tests. Saving one costs nothing: after that, every update that changes a row
+ * first saves the old row, in the same commit ("s/NAME/" + partition; a row that did not exist, in
+ * "s/NAME/-" + partition). Restoring writes these rows back. So the cost depends on what has
+ * changed, not on the size of the store. Extents are shared, not copied. One update restores each
+ * partition; concurrent updates may be lost.
  *
  * Accounts and their keys are not part of a state. States survive a restart. The functions wait for
  * the store: never call them on an event loop. */

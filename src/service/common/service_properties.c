@@ -130,8 +130,8 @@ static const struct record_member PARTS[] = {
 #undef PART
 const struct record_type SERVICE_PROPERTIES_RECORD = RECORD_TYPE(struct service_properties, PARTS);
 
-/* A part that is given is written even if it has no field, because reading tells it from one that
- * was never set. */
+/* A given part is written even if it has no field, because it differs from one that was never
+ * set. */
 static void put_part(struct buf *b, const struct record_member *part,
                      const struct service_properties *p)
 {
@@ -181,7 +181,7 @@ struct err service_properties_set(struct txn *t, void *arg)
     for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++)
         if ((p->given & 1U << PARTS[i].number) != 0)
             put_part(&b, &PARTS[i], p);
-    /* Parts that are not given stay as they are, byte for byte. */
+    /* Parts that are not given are kept byte for byte. */
     TRY(row_get_hot(t, KEY, &row));
     struct reader r = reader_of(row);
     while (record_next(&r, &f))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The properties of an account's blob, queue, table or file service: analytics, cross-origin rules,
- * and a few that only some services have. Kept in a partition of their own per account and service.
+ * and a few that only some services have. Stored in a separate partition per account and service.
  * Facts §8. */
 #ifndef SERVICE_COMMON_SERVICE_PROPERTIES_H
 #define SERVICE_COMMON_SERVICE_PROPERTIES_H
@@ -9,7 +9,7 @@
 #include "service/account/account.h"
 #include "service/common/cors_rule.h"
 
-/* The parts, which are set independently: a part that a request omits stays. The values are also
+/* The parts, which are set independently: a part that a request omits is kept. The values are also
  * the field numbers of the row. */
 enum service_part {
     PART_LOGGING = 1,

@@ -16,7 +16,7 @@ struct store {
     const struct clock *clock;
     struct blob_touches
         *touches;        /* last access times of blobs (service/blob/touch.h); NULL: not kept */
-    int64_t alone_since; /* nobody else writes to it since that time; 0: others may */
+    int64_t alone_since; /* no other process writes to it since that time; 0: others may */
     /* Ends an operation that a dead process left unfinished in a partition, because of which
      * updates are refused (path_across_rescue); waits. NULL: there is none. */
     struct err (*rescue)(struct store *s, struct str partition);
@@ -54,7 +54,7 @@ static inline void store_read_drop(struct store *s, struct engine_view_job *job)
     engine_view_drop(s->engine, job);
 }
 
-/* The same over a kept state; always waits. */
+/* The same over a saved state; always waits. */
 static inline struct err store_read_state(struct store *s, struct engine_state *state,
                                           struct str partition, engine_fn *fn, void *arg)
 {
@@ -115,7 +115,7 @@ static inline struct err store_locate(struct store *s, const struct extent *x,
     return extent_locate(s->engine, x, part.offset, part.length, wait, out);
 }
 
-/* It will be asked for soon: see extent_read. */
+/* Prefetch: see extent_read. */
 static inline void store_ahead(struct store *s, const struct extent *x, struct extent_range part)
 {
     (void)extent_read(s->engine, x, part.offset, part.length, ENGINE_NOWAIT, NULL);

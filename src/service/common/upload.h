@@ -10,11 +10,11 @@
 #include "service/common/store.h"
 
 enum {
-    UPLOAD_INLINE_MAX = 8 << 10, /* what one row write can carry: one flush, no extent */
+    UPLOAD_INLINE_MAX = 8 << 10, /* one row write can contain it: one flush, no extent */
 };
 
-/* The MD5 of a small body is computed when the body is complete, so that several can be computed
- * side by side. */
+/* The MD5 of a small body is computed when the body is complete, so that several can be computed in
+ * parallel. */
 enum upload_md5 { UPLOAD_NO_MD5, UPLOAD_MD5_STREAMED, UPLOAD_MD5_LATE, UPLOAD_MD5_DONE };
 
 struct upload {
@@ -49,8 +49,8 @@ void upload_init(struct upload *u, struct store *store, struct arena *a,
                  const struct upload_options *options);
 /* ERR_NO_SPACE, ERR_IO. */
 struct err upload_take(struct upload *u, struct str bytes);
-/* For a caller that computes the MD5 itself, side by side with others: returns the state to
- * update, or NULL if none is kept. Such a caller uses upload_take_summed instead of upload_take. */
+/* For a caller that computes the MD5 itself, in parallel with others: returns the state to update,
+ * or NULL if there is none. Such a caller uses upload_take_summed instead of upload_take. */
 struct md5 *upload_md5(struct upload *u);
 struct err upload_take_summed(struct upload *u, struct str bytes);
 /* Optional, when the body is complete and before upload_end: returns the MD5 job for the caller

@@ -17,7 +17,7 @@
 
 #define VROW_LIVE INT64_MAX
 
-/* What a transaction knows about the snapshots of the rows it works on. */
+/* The snapshots of the rows that a transaction works on. */
 struct vrow_scope {
     struct txn *txn;
     int64_t at;          /* VROW_LIVE, or the snapshot that reads see (then writing is not

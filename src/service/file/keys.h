@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the rows of the file service lie. One partition is one share with all its snapshots and
- * deleted predecessors, so whatever an operation touches is atomic together.
+/* The keys of the file service's rows. One partition is one share with all its snapshots and
+ * deleted predecessors, so everything that an operation changes is one transaction.
  *
  *   partition  f/account/share
- *   c                            the share itself (hot: every request reads it); when there is none
- *                                but a deleted one can be restored, a row that says so
+ *   c                            the share itself (hot: every request reads it); if it was deleted
+ *                                but can be restored, a row that says so
  *   d I                          a deleted share that can be restored
  *   s                            there is something to sweep
  *   S stamp kind I id more       one thing to sweep (sweep.h)
@@ -15,14 +15,14 @@
  *   m I content chunk …          bytes (interval.h)                                  ┘
  *   h + one of these four …      their past, for the share's snapshots
  *   p I hash                     a security descriptor, under the hash that is its key
- *   x I stamp                    a snapshot's own properties
+ *   x I stamp                    a snapshot's properties
  *   o I id                       an open that survives a restart (held.h)
  *   O                            the open files of the share are at one gateway (common/home.h)
- *   y, Y I id                    copies under way from blobs and other servers (copy_foreign.h)
+ *   y, Y I id                    running copies from blobs and other servers (copy_foreign.h)
  *
- * I is the share's incarnation, the stamp of its creation (big-endian): deleting and making a share
- * again, or restoring a deleted one, moves no rows. Ids of entries and contents are the stamps of
- * the updates that made them. */
+ * I is the share's incarnation, the stamp of its creation (big-endian): deleting and recreating
+ * a share, or restoring a deleted one, moves no rows. Ids of entries and contents are the stamps of
+ * the updates that created them. */
 #ifndef SERVICE_FILE_KEYS_H
 #define SERVICE_FILE_KEYS_H
 

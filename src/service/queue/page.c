@@ -7,7 +7,7 @@
 
 /* A page's row: its messages one after the other, each
  *     inserted 8, expires 8, receipt 8, length of the text 4, text
- * An s row: where the e row stands 8, then for each message
+ * An s row: time of the e row 8, then for each message
  *     flags 1 (gone 1, timed 2, changed 4), expires 8, next visible 8, receipt 8, dequeues 8
  * Little-endian. Both begin with a byte that names the form. */
 enum {

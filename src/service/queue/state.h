@@ -2,17 +2,17 @@
 /* The rows of a queue's partition: their keys, and the state row. Only code of this folder includes
  * this.
  *
- *   P                          properties: metadata, policies; there while the queue exists, and
+ *   P                          properties: metadata, policies; exists while the queue does, and is
  *                              first, so that a list finds them without a search
  *   S                          state: what every message operation reads and most write
  *   d incarnation p page       a page: up to 32 messages as they were put, see page.h
- *   d incarnation s page       what became of them, once the first was got or changed
+ *   d incarnation s page       their states, once the first was received or changed
  *   d incarnation t number     the text of a message that was updated with a new one
  *   d incarnation v time page  some message of the page becomes visible at about that time
- *   d incarnation e time page  some message of the page expires then, or has before
+ *   d incarnation e time page  some message of the page expires then or earlier
  *
- * An incarnation is the stamp of the update that made the queue or cleared it. Rows of an older one
- * mean nothing; they sort before those of the present one, and the sweep takes them away. */
+ * An incarnation is the stamp of the update that created or cleared the queue. Rows of an older
+ * one are ignored; they sort before those of the current one, and the sweep removes them. */
 #ifndef SERVICE_QUEUE_STATE_H
 #define SERVICE_QUEUE_STATE_H
 

@@ -47,7 +47,7 @@ struct bounds bounds_all(struct arena *a)
     return bounds_box(a, (struct key_box){KEY_SPAN_ALL, KEY_SPAN_ALL});
 }
 
-/* False when nothing is in both. */
+/* False if the two have nothing in common. */
 static bool span_and(const struct key_span *x, const struct key_span *y, struct key_span *out)
 {
     out->from = str_cmp(x->from, y->from) > 0 ? x->from : y->from;
@@ -76,7 +76,7 @@ struct bounds bounds_and(struct arena *a, struct bounds x, struct bounds y)
             if (!span_and(&x.boxes[i].pk, &y.boxes[j].pk, &box.pk) ||
                 !span_and(&x.boxes[i].rk, &y.boxes[j].rk, &box.rk))
                 continue;
-            /* Either side alone is wide enough. */
+            /* Either side alone is a valid, wider bound. */
             if (both.count == BOUNDS_BOXES_MAX)
                 return x.count < y.count ? x : y;
             both.boxes[both.count++] = box;

@@ -43,7 +43,7 @@ int key_position_cmp(const struct key_position *a, const struct key_position *b)
 
 struct bounds bounds_all(struct arena *a);
 struct bounds bounds_box(struct arena *a, struct key_box box);
-/* At least all that is in both; in either. They are wider than that only past BOUNDS_BOXES_MAX. */
+/* The intersection; the union. The result is wider than that only past BOUNDS_BOXES_MAX. */
 struct bounds bounds_and(struct arena *a, struct bounds x, struct bounds y);
 struct bounds bounds_or(struct arena *a, struct bounds x, struct bounds y);
 

@@ -88,7 +88,7 @@ static struct err put_record(struct change_run *run)
     return store_record(run, run->change->record, run->change->record_n);
 }
 
-/* The state that the change met, for the inspector. */
+/* Records the state that the change found, for the inspector. */
 COLD static void tell(const struct change_run *run, enum verdict_check check)
 {
     int64_t stamp = run->old.n < ENTITY_HEAD_BYTES ? 0 : entity_stamp(run->old);

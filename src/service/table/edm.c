@@ -51,7 +51,7 @@ bool edm_valid(struct edm_value v)
 
 /* ---- numbers as bytes ---- */
 
-/* Compilers make one load of it. */
+/* Compilers turn it into one load. */
 static uint64_t load_le(const char *p, size_t n)
 {
     uint64_t value = 0;
@@ -117,7 +117,8 @@ struct edm_value edm_from_double(struct arena *a, double value)
 
 /* ---- text ---- */
 
-/* strtod takes more than OData does (hexadecimal, "inf", leading space), and a NUL at the end. */
+/* strtod accepts more than OData does (hexadecimal, "inf", leading space), and needs a NUL at the
+ * end. */
 bool edm_parse_double(struct str text, double *out)
 {
     assert(out != NULL);
@@ -142,7 +143,7 @@ bool edm_parse_double(struct str text, double *out)
     return true;
 }
 
-/* Edm.DateTime of OData version 3 has no zone; the service stores UTC. Clients send a Z mostly. */
+/* Edm.DateTime of OData version 3 has no zone; the service stores UTC. Clients usually send a Z. */
 bool edm_parse_datetime(struct str text, int64_t *ticks)
 {
     char with_zone[40];
@@ -256,8 +257,8 @@ static int sign(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* By UTF-16 units: characters past U+FFFF (four bytes, from F0 on) are surrogates there and come
- * before U+E000 to U+FFFF (from EE on). All other orders are those of the bytes. */
+/* By UTF-16 units: characters past U+FFFF (four bytes, from F0 on) are surrogates there and sort
+ * before U+E000 to U+FFFF (from EE on). All others sort like their bytes. */
 static int compare_strings(struct str a, struct str b)
 {
     size_t n = a.n < b.n ? a.n : b.n;

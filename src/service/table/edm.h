@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The eight types that a property may have, the bytes that stand for their values in rows, and
- * their texts in OData. */
+/* The eight types that a property may have, their encoding in rows, and their texts in OData. */
 #ifndef SERVICE_TABLE_EDM_H
 #define SERVICE_TABLE_EDM_H
 
@@ -28,7 +27,7 @@ struct edm_value {
     struct str bytes;
 };
 
-/* "Edm.String" and its like. */
+/* "Edm.String" and the like. */
 struct str edm_type_name(enum edm_type type);
 bool edm_type_named(struct str name, enum edm_type *out);
 /* Returns the size of the type's values; 0 if it varies. */
@@ -48,18 +47,18 @@ struct edm_value edm_from_int32(struct arena *a, int32_t value);
 struct edm_value edm_from_int64(struct arena *a, enum edm_type type, int64_t value);
 struct edm_value edm_from_double(struct arena *a, double value);
 
-/* Reads the text of a value of that type: decimal numbers, true/false, base64, ISO 8601 (without a
- * zone it is UTC), the forms of a GUID, NaN and ±Infinity. ERR_INVALID_INPUT when it is none, and
- * ERR_OUT_OF_RANGE_INPUT for a date outside of 1601 to 9999. A string is taken as it is. */
+/* Parses the text of a value of that type: decimal numbers, true/false, base64, ISO 8601 (without a
+ * zone it is UTC), the forms of a GUID, NaN and ±Infinity. ERR_INVALID_INPUT if it is malformed,
+ * and ERR_OUT_OF_RANGE_INPUT for a date outside of 1601 to 9999. A string is used as it is. */
 struct err edm_parse(struct arena *a, enum edm_type type, struct str text, struct edm_value *out);
-/* A finite number as JSON and OData write it. False when it is none or too large. */
+/* A finite number in the syntax of JSON and OData. False if it is malformed or too large. */
 bool edm_parse_double(struct str text, double *out);
 bool edm_parse_datetime(struct str text, int64_t *ticks);
 
 /* "2008-07-10T00:00:00.25Z": no zeros at the end of the fraction, as the service writes it. */
 void edm_put_datetime(struct buf *out, int64_t ticks);
 
-/* Compares two values: less, equal, greater as -1, 0, 1; EDM_UNORDERED when one is NaN. False when
+/* Compares two values: less, equal, greater as -1, 0, 1; EDM_UNORDERED if one is NaN. False if
  * their types are of different kinds (all three types of number are of one). Strings are ordered by
  * their UTF-16 units. */
 enum { EDM_UNORDERED = 2 };

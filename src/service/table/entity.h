@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An entity as its row holds it: a byte for the form, the stamp of the update that wrote it (which
+/* The row of an entity: a byte for the format, the stamp of the update that wrote it (which
  * is its Timestamp and its ETag), then its properties in the order in which they were sent, each
  *     type (1 byte), length of the name, length of the value (varints), name, value.
- * The keys are not in it: they are in the row's partition and key. A filter reads a row by going
- * from property to property without decoding what it does not compare. */
+ * The keys are not in it: they are in the row's partition and key. A filter steps from
+ * property to property and decodes only those it compares. */
 #ifndef SERVICE_TABLE_ENTITY_H
 #define SERVICE_TABLE_ENTITY_H
 
@@ -14,7 +14,7 @@
 enum {
     ENTITY_FORM = 1,
     ENTITY_HEAD_BYTES = 9,
-    /* PartitionKey, RowKey and Timestamp make it 255. */
+    /* 255 with PartitionKey, RowKey and Timestamp. */
     ENTITY_PROPERTIES_MAX = 252,
     ENTITY_SIZE_MAX = 1 << 20, /* as the service counts: two bytes for a character */
     ENTITY_NAME_UNITS_MAX = 255,
@@ -34,9 +34,9 @@ struct entity_walk {
     bool bad;
 };
 
-/* ERR_CORRUPT when it does not begin as an entity does. */
+/* ERR_CORRUPT if it does not begin like an entity. */
 struct err entity_open(struct str record, struct entity_walk *out);
-/* False at the end, or when the row is broken: `bad` is set then. */
+/* False at the end, or if the row is malformed: then `bad` is set. */
 bool entity_next(struct entity_walk *w, struct property *out);
 /* The same without checking the value; check it with edm_valid before use. For filters, which skip
  * most properties. */
@@ -45,23 +45,23 @@ int64_t entity_stamp(struct str record);
 
 /* Builds a row. */
 struct entity_builder {
-    struct buf record; /* the head with stamp 0, then what was added */
+    struct buf record; /* the head with stamp 0, then the added properties */
     unsigned count;
 };
 
 void entity_begin(struct entity_builder *b, struct arena *a);
 /* Checks the name, the value's size and the number of properties: ERR_PROPERTY_NAME_INVALID,
- * ERR_PROPERTY_NAME_TOO_LONG, ERR_PROPERTY_VALUE_TOO_LARGE, ERR_TOO_MANY_PROPERTIES. That no name
- * comes twice is the caller's to see to: it has just read them. */
+ * ERR_PROPERTY_NAME_TOO_LONG, ERR_PROPERTY_VALUE_TOO_LARGE, ERR_TOO_MANY_PROPERTIES. The caller
+ * must check for duplicate names: it has just read them. */
 struct err entity_add(struct entity_builder *b, struct str name, struct edm_value value);
 /* The name of a property that a client may set: letters, digits and underscores of any script, not
  * a digit first. */
 bool entity_name_valid(struct str name);
 
-/* ERR_ENTITY_TOO_LARGE when entity and keys together are past 1 MiB. */
+/* ERR_ENTITY_TOO_LARGE if entity and keys together exceed 1 MiB. */
 struct err entity_check_size(struct str record, struct str pk, struct str rk);
 
-/* Writes the stamp into the head of a row that is ours to write. */
+/* Writes the stamp into the head of a row that the caller owns. */
 void entity_set_stamp(char *record, int64_t stamp);
 
 /* Writes the row of `old` merged with the properties of `patch`: those of the same name are

@@ -94,7 +94,7 @@ static struct bounds key_bounds(struct arena *a, enum filter_operand operand, st
     return bounds_box(a, box);
 }
 
-/* The keys that stand in that relation to s. */
+/* The keys that have that relation to s. */
 static struct bounds relation_bounds(struct arena *a, enum filter_operand operand,
                                      enum filter_operator op, struct str s)
 {
@@ -136,7 +136,7 @@ static struct bounds term_bounds(struct arena *a, const struct filter_node *node
 {
     if (node->operand != OPERAND_PK && node->operand != OPERAND_RK)
         return bounds_all(a);
-    /* A key is a string, always there: compared with something else it is false. */
+    /* A key is a string and always present: a comparison with another type is false. */
     if (node->value.type != EDM_STRING)
         return constant_bounds(a, negated);
     enum filter_operator op = negated ? opposite(node->op) : node->op;

@@ -6,9 +6,9 @@
  * literal, in either order; a property or literal of type Boolean alone. Literals are 'text' ('' is
  * a quote), 12, 12L, 1.5, true, false, datetime'…', guid'…', X'…' and binary'…', NaN, INF, -INF.
  *
- * A comparison is false when the entity has no such property or its value is of another kind than
- * the literal: also with `ne` (docs/protocol/facts.md §5.4). So `not (a eq 1)` finds what `a ne 1`
- * does not. */
+ * A comparison is false if the entity has no such property or its value is of another kind than the
+ * literal: also with `ne` (docs/protocol/facts.md §5.4). So `not (a eq 1)` finds entities that `a
+ * ne 1` does not. */
 #ifndef SERVICE_TABLE_FILTER_H
 #define SERVICE_TABLE_FILTER_H
 
@@ -25,9 +25,9 @@ enum {
 
 struct filter;
 
-/* The filter lives in the arena and borrows from the text. ERR_INVALID_INPUT when it is not in the
- * grammar, ERR_NOT_IMPLEMENTED for what OData has and the service does not: functions, arithmetic,
- * comparing two properties. An empty text is a filter that lets all through. */
+/* The filter is in the arena and borrows from the text. ERR_INVALID_INPUT if it is not in the
+ * grammar, ERR_NOT_IMPLEMENTED for OData features that the service does not have: functions,
+ * arithmetic, comparing two properties. An empty text is a filter that all entities pass. */
 struct err filter_compile(struct arena *a, struct str text, struct filter **out);
 
 /* The entity to test; keys in key form. */
@@ -37,7 +37,7 @@ struct filter_row {
     struct str record;
 };
 
-/* ERR_CORRUPT when the row is broken. */
+/* ERR_CORRUPT if the row is malformed. */
 struct err filter_match(const struct filter *f, const struct filter_row *row, bool *out);
 
 /* No entity outside of these bounds passes. */

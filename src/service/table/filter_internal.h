@@ -34,7 +34,7 @@ struct err filter_lex(struct filter_lexer *l, struct filter_word *out);
 
 enum filter_operator { OP_EQ, OP_NE, OP_GT, OP_GE, OP_LT, OP_LE };
 
-/* The value that a term looks at. */
+/* The value that a term reads. */
 enum filter_operand { OPERAND_PK, OPERAND_RK, OPERAND_TIMESTAMP, OPERAND_PROPERTY };
 
 enum filter_node_kind { NODE_AND, NODE_OR, NODE_NOT, NODE_CONSTANT, NODE_TERM };
@@ -47,12 +47,12 @@ struct filter_node {
     enum filter_operand operand;
     struct str name;
     enum filter_operator op;
-    struct edm_value value; /* with a key on the other side: in key form when it is a string */
+    struct edm_value value; /* compared with a key: in key form if it is a string */
 };
 
 struct filter_tree {
     const struct filter_node *root;
-    unsigned terms; /* at least as many as there are terms in it */
+    unsigned terms; /* at least the number of its terms */
 };
 
 struct err filter_parse(struct arena *a, struct str text, struct filter_tree *out);

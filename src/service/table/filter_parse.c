@@ -94,7 +94,7 @@ static bool is_arithmetic(struct str name)
 
 /* ---- terms ---- */
 
-/* Words that are no properties. There are no nulls: a property that is null is absent. */
+/* Words that are not properties. There are no nulls: a property that is null is absent. */
 static bool is_reserved(struct str name)
 {
     enum filter_operator op;

@@ -28,7 +28,7 @@ enum {
     KEY_UNITS_MAX = 1024, /* of a PartitionKey or RowKey */
 };
 
-/* A table as a request names it. */
+/* A table named by a request. */
 struct table_ref {
     struct str account;
     struct str table; /* in lower case */
@@ -52,7 +52,7 @@ struct str table_garbage_key(struct arena *a, uint64_t id, struct str table);
 
 /* The prefix of all partitions of the table. */
 struct str table_entities_prefix(struct arena *a, const struct table_ref *ref);
-/* pk as the request has it. */
+/* pk as in the request. */
 struct str table_entities_partition(struct arena *a, const struct table_ref *ref, struct str pk);
 /* rk in key form. */
 struct str table_entity_key(struct arena *a, uint64_t id, struct str rk);

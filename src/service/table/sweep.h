@@ -9,13 +9,13 @@
 
 /* The progress of the sweep of one deleted table; all zero: none was found yet. No write can reach
  * a deleted table, so one pass over its partitions finds all its rows; `reached` keeps the next
- * step from passing over the tombstones of this one. */
+ * step from skipping the tombstones of this one again. */
 struct table_sweep {
     bool found;
     size_t tables_n, garbage_n, reached_n;
     char tables[2 + ACCOUNT_NAME_MAX]; /* the partition of its account's tables */
     char garbage[1 + TABLE_ID_BYTES + TABLE_NAME_BYTES_MAX]; /* its row there */
-    char reached[ENGINE_PARTITION_MAX];                      /* the partition to go on with */
+    char reached[ENGINE_PARTITION_MAX];                      /* the partition to continue with */
 };
 
 /* A sweep_step; context is a struct table_sweep. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table service's transactions. Each is an engine_fn whose argument is the struct named beside
- * it; what a transaction answers is in that struct's last part and lives in the arena it names. */
+ * it; the results are in that struct's last part and in the arena it names. */
 #ifndef SERVICE_TABLE_TABLE_H
 #define SERVICE_TABLE_TABLE_H
 
@@ -14,11 +14,11 @@ enum { TABLE_PAGE_MAX = 1000, TABLE_PAGE_BYTES_MAX = 4 << 20, TABLE_PAGE_MS_MAX 
 
 /* ---- tables: the partition is tables_partition(account) ---- */
 
-/* A table as its row holds it. */
+/* A table's row. */
 struct table {
     uint64_t id;     /* see names.h */
     struct str name; /* as it was made */
-    struct str acl;  /* encoded access policies; absent when there are none */
+    struct str acl;  /* encoded access policies; absent if there are none */
 };
 
 /* Borrowed from the row. */
@@ -32,7 +32,7 @@ struct err table_create_table(struct txn *t, void *arg);
 
 struct table_delete {
     struct str name;
-    int64_t blocked_ticks; /* how long the name cannot be taken; 0: it is free at once */
+    int64_t blocked_ticks; /* how long the name cannot be reused; 0: it is free at once */
 };
 /* The table disappears at once; the sweeper removes its entities. ERR_RESOURCE_NOT_FOUND. */
 struct err table_delete_table(struct txn *t, void *arg);
@@ -63,7 +63,7 @@ struct err table_get_table_acl(struct txn *t, void *arg);
 
 struct table_set_acl {
     struct str name;
-    struct str acl; /* encoded; absent takes all policies away */
+    struct str acl; /* encoded; absent removes all policies */
 };
 /* ERR_TABLE_NOT_FOUND. */
 struct err table_set_table_acl(struct txn *t, void *arg);
@@ -103,7 +103,8 @@ struct entity_change {
     struct table_ref ref;
     struct str pk; /* as sent */
     struct str rk;
-    /* The row, built with entity_add and ours to write the stamp into; absent for a delete. */
+    /* The row, built with entity_add; the transaction writes the stamp into it. Absent for a
+     * delete. */
     char *record;
     size_t record_n;
     struct entity_match match; /* update, merge, delete */
@@ -115,8 +116,8 @@ struct entity_change {
 /* All: ERR_TABLE_NOT_FOUND. */
 /* ERR_ENTITY_ALREADY_EXISTS. */
 struct err table_insert_entity(struct txn *t, void *arg);
-/* ERR_RESOURCE_NOT_FOUND, ERR_UPDATE_CONDITION_NOT_SATISFIED; a merge also what entity_merge and
- * entity_check_size say. */
+/* ERR_RESOURCE_NOT_FOUND, ERR_UPDATE_CONDITION_NOT_SATISFIED; for a merge also the errors of
+ * entity_merge and entity_check_size. */
 struct err table_update_entity(struct txn *t, void *arg);
 struct err table_merge_entity(struct txn *t, void *arg);
 struct err table_delete_entity(struct txn *t, void *arg);
@@ -130,7 +131,7 @@ struct entity_group {
     struct entity_change **changes; /* of one table and PartitionKey, each RowKey once */
     size_t count;
 
-    size_t failed; /* the one whose error it is */
+    size_t failed; /* the change that failed */
 };
 struct err table_entity_group_transaction(struct txn *t, void *arg);
 
@@ -167,7 +168,7 @@ struct entity_query {
     struct arena *arena;
     struct table_ref ref;
     const struct filter *filter; /* NULL: all */
-    struct str from_pk, from_rk; /* where to go on, as sent; absent: from the first */
+    struct str from_pk, from_rk; /* where to continue, as sent; absent: from the first */
     struct key_clip clip;
     unsigned top; /* up to TABLE_PAGE_MAX; 0: no entities, and no continuation */
     /* How many rows (and at most 1 MiB of them) a first run on an event loop may examine. Beyond
@@ -185,7 +186,7 @@ struct entity_query {
 /* ERR_TABLE_NOT_FOUND. */
 struct err table_query_entities(struct txn *t, void *arg);
 
-/* The entities that rows of a PartitionKey are. arg: an owner_search (service/common/owner.h). */
+/* Names the entities of rows of a PartitionKey. arg: an owner_search (service/common/owner.h). */
 struct err table_row_owners(struct txn *t, void *arg);
 
 #endif

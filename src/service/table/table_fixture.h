@@ -25,11 +25,11 @@ void people_release(struct people *f);
 void people_record(struct people *f, const char *pairs, struct entity_change *out);
 struct entity_change people_change(struct people *f, const char *pk, const char *rk,
                                    const char *pairs);
-/* Runs it in the entity's partition; the change's stamp is set when it succeeds. */
+/* Runs it in the entity's partition; sets the change's stamp on success. */
 struct err people_apply(struct people *f, engine_fn *fn, struct entity_change *change);
 int64_t people_insert(struct people *f, const char *pk, const char *rk, const char *pairs);
 struct str people_pairs(struct people *f, struct str record);
-/* The entity's properties; absent when there is none. */
+/* The entity's properties; absent if there is none. */
 struct str people_get(struct people *f, const char *pk, const char *rk, int64_t *stamp);
 
 #endif

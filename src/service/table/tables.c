@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables themselves: making, deleting, listing, their access policies. */
+/* Tables themselves: creating, deleting, listing, their access policies. */
 #include <assert.h>
 
 #include "service/common/records.h"
@@ -18,7 +18,7 @@ static const struct record_member TABLE_MEMBERS[] = {
 #undef TABLE
 const struct record_type TABLE_RECORD = RECORD_TYPE(struct table, TABLE_MEMBERS);
 
-/* The row of a name that cannot be taken yet. */
+/* The row of a name that cannot be reused yet. */
 struct blocked {
     int64_t until;
 };
@@ -45,7 +45,7 @@ static struct str table_key(struct txn *t, struct str name)
     return table_row_key(txn_arena(t), table_name_lower(txn_arena(t), name));
 }
 
-/* missing: the error when there is no such table. */
+/* missing: the error if there is no such table. */
 static struct err load_table(struct txn *t, struct str key, enum err_code missing,
                              struct table *out)
 {
@@ -86,7 +86,7 @@ static struct err blocked_decode(struct str row, int64_t *until)
     return OK;
 }
 
-/* ERR_TABLE_BEING_DELETED while the name is blocked; takes the row away when it is over. */
+/* ERR_TABLE_BEING_DELETED while the name is blocked; removes the row when the time is over. */
 static struct err take_name(struct txn *t, struct str key, struct str row)
 {
     int64_t until;
@@ -96,7 +96,7 @@ static struct err take_name(struct txn *t, struct str key, struct str row)
     return until > txn_now(t) ? err_new(ERR_TABLE_BEING_DELETED) : txn_del(t, key);
 }
 
-/* Each deletion that adds a row takes some away that are over, so that they do not pile up. */
+/* Each deletion that adds a row removes some expired ones, so that they do not accumulate. */
 static struct err unblock_some(struct txn *t, struct cursor *c)
 {
     for (unsigned i = 0; i < TABLE_UNBLOCKED_AT_ONCE_MAX && c->valid; i++) {
@@ -189,7 +189,7 @@ struct err table_set_table_acl(struct txn *t, void *arg)
 
 /* ---- listing ---- */
 
-/* A table passes as an entity would that has its name for a property. */
+/* A table passes like an entity that has its name as a property. */
 static struct err table_passes(struct arena *a, const struct filter *filter, struct str name,
                                bool *out)
 {
