@@ -120,7 +120,7 @@ static void end_pass(struct rest_call *call)
     settle(call, g->outcome);
 }
 
-/* The table has called back, and knows the request no more. */
+/* The table has called back, and no longer knows the request. */
 static void heard_out(struct run *r, struct err outcome)
 {
     (void)outcome.code;

@@ -16,8 +16,8 @@ struct around {
     /* In the pool; NULL: nothing. If it fails it must have undone its work. It may run again, if
      * the transaction finds that its input has changed (blobs only). */
     around_fn *before;
-    bool late;        /* `before` runs only when the transaction asks for it (ERR_STAGE_STALE) */
-    around_fn *after; /* the same, when the transaction has succeeded */
+    bool late;        /* `before` runs only if the transaction asks for it (ERR_STAGE_STALE) */
+    around_fn *after; /* the same, after the transaction has succeeded */
     /* On the loop, if the transaction failed for certain or did not begin: undoes the work of
      * `before`. NULL: nothing. */
     void (*failed)(struct rest_call *call);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores large bodies away from the event loops. A bulk thread receives their bytes, computes
  * checksums, for several bodies in parallel (core/md5_many.h), and writes them, while they are in
- * its processor's cache. A small request on the same loop waits for nothing of it. Bodies without
- * a length are received by the loop, which hands on pieces; its connection reads again once the
- * piece is stored. Meanwhile the socket's buffer fills. */
+ * its processor's cache. So a small request on the same loop does not wait for them. The loop
+ * receives bodies without a length and passes pieces on; the connection reads again once the piece
+ * is stored. Meanwhile the socket's buffer fills. */
 #ifndef REST_BULK_H
 #define REST_BULK_H
 
@@ -37,23 +37,23 @@ struct bulk_body {
 };
 
 struct err bulk_new(unsigned threads, struct bulk **out);
-/* Finishes what was posted and ends the threads. Buffers of abandoned bodies may still be in use.
- */
+/* Finishes the posted pieces and ends the threads. Buffers of abandoned bodies may still be in
+ * use. */
 void bulk_stop(struct bulk *k);
 void bulk_free(struct bulk *k);
 
-/* Prepares b for a body of `expected` bytes (-1: unknown). False when its loop is to store it: it
- * is short, or there are too many already. */
+/* Prepares b for a body of `expected` bytes (-1: unknown). False if its loop must store it: it is
+ * short, or there are too many already. */
 bool bulk_begin(struct bulk *k, struct bulk_body *b, int64_t expected);
-/* Has a bulk thread receive the body from its connection, which is lent to it (http_body_lend);
+/* Lets a bulk thread receive the body from its connection, which is lent to it (http_body_lend);
  * `stored` follows. */
 void bulk_receive(struct bulk_body *b);
-/* Takes the bytes, copying them. True when a piece went to a thread: `stored` follows, and nothing
- * may be added before. */
+/* Copies the bytes. True if a piece went to a thread: `stored` follows, and nothing may be added
+ * before. */
 bool bulk_add(struct bulk_body *b, struct str bytes);
 /* The same for the rest at the end. False if there is none. */
 bool bulk_end(struct bulk_body *b);
-/* Gives the buffer back. Not while a thread has the body. */
+/* Releases the buffer. Not while a thread has the body. */
 void bulk_drop(struct bulk_body *b);
 
 #endif

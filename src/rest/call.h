@@ -48,7 +48,7 @@ struct rest_call {
 
     /* The resource, decoded. */
     enum service_kind service;
-    bool dfs; /* it speaks the Data Lake API: another table, and errors in JSON */
+    bool dfs; /* a Data Lake API request: another table, and errors in JSON */
     struct str account;
     bool secondary;
     bool path_style;           /* the account came from the path */
@@ -57,24 +57,23 @@ struct rest_call {
     struct str object;         /* blob name, file path, message id; absent above it */
     struct str key_pk, key_rk; /* R_ENTITY */
 
-    struct auth_pair *query; /* names and values decoded, a '+' as a space */
+    struct auth_pair *query; /* names and values decoded, '+' as a space */
     size_t query_count;
     struct auth_pair *query_plus; /* the same with '+' kept; NULL: no difference */
-    uint64_t query_names; /* the marks of their names, as http_name_mark has them; 0: not known */
-    int version;          /* yyyymmdd, as served */
+    uint64_t query_names;         /* the marks of their names, from http_name_mark; 0: unknown */
+    int version;                  /* yyyymmdd, as served */
     struct str version_text;
     char request_id[37];
     bool admitted; /* authenticated and permitted; `who` is set */
     struct auth_result who;
     bool by_lists;   /* roles do not grant it: the path's lists have to (auth_consults_lists) */
-    bool lists_read; /* decode has seen to it; else such a call is refused */
+    bool lists_read; /* decode applied them; otherwise the call is refused */
     struct cors_rules *cors; /* for a request that names an origin, else NULL */
-    struct str challenge;    /* WWW-Authenticate of a refusal; absent when there is none */
-    struct str error_prefix; /* what an error's message begins with: the part of a batch, a query's
-                                fault */
+    struct str challenge;    /* WWW-Authenticate of a refusal; absent if there is none */
+    struct str error_prefix; /* of an error's message: the part of a batch, a query's fault */
 
-    int64_t body_length;    /* of the request's body, of its content when it is structured; -1: not
-                               known before it ends */
+    int64_t body_length;    /* of the request's body, or of its content if it is structured; -1:
+                               unknown until its end */
     bool structured;        /* the body is segments with checksums: rest/structured_body.h */
     struct str body;        /* BODY_SMALL */
     struct rest_sink *sink; /* BODY_STREAM: set by decode */
@@ -85,15 +84,15 @@ struct rest_call {
      * when the response is sent. */
     bool wants_pin;
     struct engine_pin *pin;
-    struct engine_loan loan; /* of what is sent; ends with it */
+    struct engine_loan loan; /* of the bytes that are sent; ends with them */
     /* For an answer that takes several views: the state that they read, and the result of the last
      * one. Both are released with the pin. */
     struct engine_state *state;
     struct arena list_arena;
 
     struct verdict verdict; /* why concurrency control refused the request */
-    struct str holder;      /* of a file: the open handle that was in the way; absent: not known */
-    int64_t etag;           /* the stamp that the answer's ETag names; 0: it has none */
+    struct str holder;      /* of a file: the open handle that conflicted; absent: unknown */
+    int64_t etag;           /* the stamp in the answer's ETag; 0: it has none */
 
     /* By the loop's clock, for statistics: when the request was complete, and when its answer was.
      */
@@ -133,22 +132,22 @@ static inline struct str call_query(const struct rest_call *call, struct str nam
 bool call_query_is_empty(const struct rest_call *call, struct str name);
 /* "http://host:port/account/", for bodies that name it; in the call's arena. */
 struct str call_endpoint(const struct rest_call *call);
-/* Optional numbers and booleans: *out stays when not sent. Not in form:
- * ERR_INVALID_HEADER_VALUE, ERR_INVALID_QUERY_PARAMETER_VALUE; out of range:
- * ERR_OUT_OF_RANGE_QUERY_PARAMETER_VALUE; all with their details. */
-/* In the pool: a read of a file that the request names besides its own, where its open files are.
- */
+/* Optional numbers and booleans: *out is kept if not sent. Malformed: ERR_INVALID_HEADER_VALUE,
+ * ERR_INVALID_QUERY_PARAMETER_VALUE; out of range: ERR_OUT_OF_RANGE_QUERY_PARAMETER_VALUE; all with
+ * their details. */
+/* In the pool: reads a second file that the request names, with the check of its share's home
+ * (service/common/home.h). */
 struct err call_read_file(struct rest_call *call, struct str partition, engine_fn *fn, void *args);
 struct err call_header_u64(struct rest_call *call, struct str name, uint64_t *out);
 struct err call_header_bool(struct rest_call *call, struct str name, bool *out);
 struct err call_query_u64(struct rest_call *call, struct str name, uint64_t min, uint64_t max,
                           uint64_t *out);
-/* Errors that name what was wrong. */
+/* Errors that name the faulty header or parameter. */
 COLD struct err call_bad_header(struct rest_call *call, struct str name);
 COLD struct err call_missing_header(struct rest_call *call, struct str name);
 COLD struct err call_bad_query(struct rest_call *call, struct str name);
 COLD struct err call_missing_query(struct rest_call *call, struct str name);
-/* One detail line as struct err wants it, in the call's arena. */
+/* One detail line in the format of struct err, in the call's arena. */
 COLD struct err call_error(struct rest_call *call, enum err_code code, const char *element,
                            struct str value);
 
@@ -166,8 +165,8 @@ void call_put_time(struct rest_call *call, struct str name, int64_t ticks);
 /* Sets Content-Type: application/xml, and starts call->out with the XML declaration. */
 void call_begin_xml(struct rest_call *call);
 
-/* The file service wants to know what a token is used for: x-ms-file-request-intent, for the
- * operation of that row. ERR_MISSING_REQUIRED_HEADER, ERR_INVALID_HEADER_VALUE. */
+/* The file service requires the purpose of a token: x-ms-file-request-intent, for the operation of
+ * that row. ERR_MISSING_REQUIRED_HEADER, ERR_INVALID_HEADER_VALUE. */
 struct err rest_check_intent(struct rest_call *call, enum service_kind service,
                              const struct auth_result *who, const struct op *op);
 
@@ -189,7 +188,8 @@ static inline struct rest_call *rest_call_of(struct run *r)
     return CONTAINER_OF(r, struct rest_call, run);
 }
 
-/* Ends a started call, on its loop's thread: encode when there is no error, else the error. */
+/* Ends a started call, on its loop's thread: encodes if there is no error, else answers the
+ * error. */
 void rest_finish(struct rest_call *call, struct err error);
 
 #endif

@@ -11,7 +11,7 @@
  * pin. */
 void content_source_set(struct rest_call *call, const struct pieces *pieces);
 
-/* For an answer that is longer than one list of pieces: `refill` runs in the pool when the whole
+/* For an answer that is longer than one list of pieces: `refill` runs in the pool after the whole
  * list was sent, and makes the next one in the arena in place of the last (empty: the end). So an
  * answer needs the memory of two lists, however long it is. The caller sets the content length. */
 typedef struct err content_refill(void *arg, struct arena *a, struct pieces *next);

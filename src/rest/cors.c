@@ -4,8 +4,7 @@
 #include "rest/call.h"
 #include "rest/server.h"
 
-/* The next trimmed part of a comma-separated list; false at its end. Empty parts are passed over.
- */
+/* The next trimmed part of a comma-separated list; false at its end. Empty parts are skipped. */
 static bool next_part(struct str *list, struct str *part)
 {
     while (str_given(*list)) {

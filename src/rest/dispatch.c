@@ -213,7 +213,7 @@ static void home_looked_at(struct run *r, struct err outcome)
     http_body_resume(d->call.x);
 }
 
-/* A streamed body is gone once it was read: which gateway gets it is settled before. */
+/* A streamed body can be read only once, so the gateway that serves it is determined before. */
 static void begin_body(struct dispatch *d)
 {
     struct rest_call *call = &d->call;
@@ -292,7 +292,7 @@ static void on_done(struct http_exchange *x)
         d->outcome = err_new(ERR_CLIENT_GONE);
         call->status = 499;
     }
-    /* Most answers are sent in the turn that made them; the loop read the time before that. */
+    /* Most answers are sent in the turn that made them; the loop read the clock before that. */
     int64_t now_us = loop_now_us(x->loop);
     int64_t ended_us = now_us > call->answered_us ? now_us : call->answered_us;
     struct rest_stats *stats = &((struct rest_loop *)x->loop_memory)->stats;

@@ -34,7 +34,7 @@ const struct op_table *match_table(enum service_kind service)
     return tables[service];
 }
 
-/* "name" wants it there, "name=value" wants that value. */
+/* "name" must be present, "name=value" must have that value. */
 static bool wish_holds(const char *wish, struct str value_given)
 {
     struct str wanted = str_of(wish);
@@ -85,7 +85,7 @@ static bool header_fits(const struct rest_call *call, const char *wish)
     return wish == NULL || wish_holds(wish, call_header(call, wish_name(wish)));
 }
 
-/* For a row that serves the method and the resource. */
+/* For a row that has the method and the resource. */
 static bool row_fits(const struct rest_call *call, const struct op *op, const struct selectors *s)
 {
     return selector_fits(op->comp, s->comp) && selector_fits(op->restype, s->restype) &&

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metadata on the wire: x-ms-meta-* headers both ways, and the element in listings. */
+/* Metadata on the wire: x-ms-meta-* headers of requests and responses, and the element in
+ * listings. */
 #ifndef REST_METADATA_H
 #define REST_METADATA_H
 
 #include "rest/call.h"
 #include "service/common/metadata.h"
 
-/* The request's x-ms-meta-* headers, checked, in the form of service/common/pairs.h; absent when
+/* The request's x-ms-meta-* headers, checked, in the form of service/common/pairs.h; absent if
  * there are none. The errors of metadata_check. */
 struct err rest_metadata_from_headers(struct rest_call *call, struct str *encoded);
 void rest_metadata_put_headers(struct rest_call *call, struct str encoded);

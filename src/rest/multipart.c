@@ -23,7 +23,7 @@ struct str multipart_boundary(struct str content_type)
     return STR_NONE;
 }
 
-/* Cuts a line off, without its end. */
+/* Removes the first line and returns it without its end. */
 static struct str take_line(struct str *rest)
 {
     struct str line = str_cut(rest, '\n');
@@ -116,7 +116,7 @@ bool multipart_split(struct str part, struct multipart_headers *headers, struct 
             !take_header(line, &headers->items[headers->count++]))
             return false;
     }
-    /* No empty line: headers alone, as a request without a body may end. */
+    /* No empty line: only headers, as a request without a body may end. */
     *body = part;
     return true;
 }

@@ -9,7 +9,7 @@
 
 enum { MULTIPART_BOUNDARY_MAX = 200, MULTIPART_HEADERS_MAX = 32 };
 
-/* The boundary of a multipart/mixed Content-Type, without quotes; absent when it is none. */
+/* The boundary of a multipart/mixed Content-Type, without quotes; absent for another type. */
 struct str multipart_boundary(struct str content_type);
 
 /* Walks the parts between "--boundary" lines, up to "--boundary--". */
@@ -24,8 +24,8 @@ struct multipart multipart_of(struct str body, struct str boundary);
  * is no further delimiter: `ended` tells which. */
 bool multipart_next(struct multipart *m, struct str *part);
 
-/* Header lines, up to MULTIPART_HEADERS_MAX, then an empty line, then the rest. False when they are
- * not of that shape. */
+/* Header lines, up to MULTIPART_HEADERS_MAX, then an empty line, then the rest. False if
+ * malformed. */
 struct multipart_headers {
     struct http_header items[MULTIPART_HEADERS_MAX];
     size_t count;

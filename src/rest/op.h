@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operation is one row: how a request is matched to it, what it demands, and its functions.
+/* An operation is one row: how a request is matched to it, its requirements, and its functions.
  * Matching, permissions, documentation and statistics all read this row. */
 #ifndef REST_OP_H
 #define REST_OP_H
@@ -39,22 +39,21 @@ enum op_resource {
 
 enum op_body {
     BODY_NONE,   /* ignored when sent */
-    BODY_SMALL,  /* collected up to body_max, there when decode runs */
+    BODY_SMALL,  /* collected up to body_max, complete when decode runs */
     BODY_STREAM, /* decode runs first, then the body goes into call->sink as it arrives */
 };
 
 enum op_mode {
-    MODE_READ,   /* run: a read transaction on the loop, or in the pool when it must wait */
-    MODE_WRITE,  /* run: a write transaction; encode makes the answer of what run has left in args,
-                    after the commit */
+    MODE_READ,   /* run: a read transaction on the loop, or in the pool if it must wait */
+    MODE_WRITE,  /* run: a write transaction; after the commit, encode makes the answer from the
+                    results in args */
     MODE_DIRECT, /* no transaction: decode, then encode */
     MODE_START,  /* start() begins its own steps (run/run.h, rest/around.h), the last of which calls
                     rest_finish; start defines what `run` is used for */
     MODE_START_READ, /* the same for operations that change nothing */
 };
 
-/* The condition headers that the row takes; another one sent is refused. docs/protocol/facts.md
- * §1.1. */
+/* The condition headers that the row accepts; others are refused. docs/protocol/facts.md §1.1. */
 enum op_conditions {
     COND_M = 1,  /* If-Match */
     COND_N = 2,  /* If-None-Match */
@@ -62,11 +61,11 @@ enum op_conditions {
     COND_U = 8,  /* If-Unmodified-Since */
     COND_T = 16, /* x-ms-if-tags */
     COND_ALL = COND_M | COND_N | COND_S | COND_U | COND_T,
-    COND_IGNORED = 32, /* the frame does not read it: the operation does */
+    COND_IGNORED = 32, /* the dispatcher does not read it: the operation does */
 };
 
-/* A resource that the request names besides that of its path. second.c has what it is needed for,
- * and so which permission it needs. */
+/* A resource that the request names besides that of its path. second.c defines its use, and so the
+ * permission that it needs. */
 enum op_second {
     SECOND_NONE,
     SECOND_COPY_SOURCE,
@@ -95,7 +94,8 @@ struct op {
     enum op_second second;
     bool tree;            /* see auth_demand; applies to both resources */
     bool lists;           /* see auth_demand; all rows of R_OBJECT have it */
-    bool lists_directory; /* that of the parameter `directory`: a SAS for a directory reaches it */
+    bool lists_directory; /* the parameter `directory` names the resource: a SAS for that directory
+                             applies */
     unsigned conditions;
     enum op_body body;
     uint64_t body_max;
@@ -105,7 +105,7 @@ struct op {
     engine_fn *run; /* arg is call->args */
     struct err (*start)(struct rest_call *call);
     struct err (*encode)(struct rest_call *call);
-    /* Optional: puts the headers that only this operation can add to an error of run's into
+    /* Optional: adds the headers that only this operation can add to an error of `run`, to
      * call->error_headers. */
     void (*explain)(struct rest_call *call, struct err error);
 };
@@ -113,7 +113,7 @@ struct op {
 /* The row's demand on the caller's credentials. */
 struct auth_demand op_demand(const struct op *op);
 
-/* The table of one service; ops_blob.c and its like define them. */
+/* The table of one service, defined in ops_blob.c and the like. */
 struct op_table {
     const struct op *rows;
     size_t count;

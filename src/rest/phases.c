@@ -88,7 +88,7 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
 
 /* ---- permit ---- */
 
-/* version: 0 when the request names none. */
+/* version: 0 if the request names none. */
 static struct err authenticate(struct rest_call *call, int version)
 {
     const struct http_request *request = &call->x->request;
@@ -171,8 +171,8 @@ static bool promises_protection(struct str header)
             str_ieq(header, STR("x-ms-encryption-algorithm")));
 }
 
-/* Ignoring such a request would store data unprotected that was to be protected, so it is refused
- * unless --loose is set. */
+/* Ignoring the header would store data unprotected, so the request is refused unless --loose is
+ * set. */
 static struct err check_protection(struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
@@ -185,8 +185,8 @@ static struct err check_protection(struct rest_call *call)
     return OK;
 }
 
-/* Seconds, as many as the client likes: it is not held to less than it asks for. A website's query
- * is its own. */
+/* Seconds, without an upper limit: the client gets the time it asks for. A website's query is not
+ * ours. */
 static struct err read_timeout(struct rest_call *call)
 {
     uint64_t seconds = 0;
@@ -270,7 +270,7 @@ struct err rest_head_phases(struct rest_call *call, bool dfs_listens)
     TRY(match_op(call, resource));
     TRY(authenticate(call, str_given(call_header(call, STR("x-ms-version"))) ? call->version : 0));
     TRY(rest_check_intent(call, call->service, &call->who, call->op));
-    /* The secondary endpoint serves reads; geo-replication's lag is none here. */
+    /* The secondary endpoint serves reads only; here it never lags. */
     if (call->secondary && (call->op->mode == MODE_WRITE || call->op->mode == MODE_START))
         return err_new(ERR_INSUFFICIENT_ACCOUNT_PERMISSIONS);
     if (call->op->version_min > call->version)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The phases of a request before its body, in order. call.h has those that parts of a batch go
- * through alone. */
+/* The phases of a request before its body, in order. call.h has those for parts of a batch. */
 #ifndef REST_PHASES_H
 #define REST_PHASES_H
 

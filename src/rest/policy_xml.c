@@ -6,7 +6,7 @@
 
 /* ---- reading ---- */
 
-/* An element that is missing or empty is a part that the policy leaves open. */
+/* A missing or empty element is a part that the policy leaves open. */
 static struct err read_time(struct arena *a, const struct xml_node *access, struct str name,
                             struct str *out)
 {

@@ -11,7 +11,7 @@ struct query_pairs {
     struct auth_pair pairs[REST_QUERY_MAX];
 };
 
-/* Adds what a query, or a part of one, has. */
+/* Adds the pairs of a query, or of a part of one. */
 static struct err read_pairs(struct rest_call *call, struct str query, struct query_pairs *to)
 {
     if (!str_given(query))
@@ -42,7 +42,7 @@ void query_use(struct rest_call *call, struct auth_pair *pairs, size_t count)
 {
     call->query = pairs;
     call->query_count = count;
-    call->query_names = http_name_mark(STR("")); /* known, also when there are none */
+    call->query_names = http_name_mark(STR("")); /* known, even if there are none */
     for (size_t i = 0; i < count; i++)
         call->query_names |= http_name_mark(pairs[i].name);
 }

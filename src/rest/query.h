@@ -5,9 +5,10 @@
 
 #include "rest/call.h"
 
-/* Sets call->query and what goes with it. ERR_INVALID_URI, ERR_REQUEST_URL_FAILED_TO_PARSE. */
+/* Sets call->query and the members that depend on it. ERR_INVALID_URI,
+ * ERR_REQUEST_URL_FAILED_TO_PARSE. */
 struct err query_parse(struct rest_call *call);
-/* These are the call's from now on. */
+/* Replaces the call's parameters by these. */
 void query_use(struct rest_call *call, struct auth_pair *pairs, size_t count);
 
 #endif

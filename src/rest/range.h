@@ -5,9 +5,9 @@
 
 #include "rest/call.h"
 
-/* x-ms-range, or else Range. A Range of another form (a suffix, several) is passed over, as HTTP
- * allows; an x-ms-range is our own and must be right: ERR_INVALID_HEADER_VALUE. *length is
- * UINT64_MAX for a range without an end. */
+/* x-ms-range, or else Range. A Range of another form (a suffix, several) is ignored, as HTTP
+ * allows; an x-ms-range must be valid: ERR_INVALID_HEADER_VALUE. *length is UINT64_MAX for a range
+ * without an end. */
 struct err rest_range_read(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length);
 
 /* The answer is that part of `size` bytes: 206 and Content-Range. */

@@ -16,7 +16,7 @@
 
 enum { CLIENT_REQUEST_ID_MAX = 1024 };
 
-/* Echoed only when it is visible ASCII of at most 1024 characters. */
+/* Echoed only if it is visible ASCII of at most 1024 characters. */
 static void echo_client_request_id(struct rest_call *call, struct buf *headers)
 {
     struct str id = call_header(call, STR("x-ms-client-request-id"));
@@ -28,8 +28,8 @@ static void echo_client_request_id(struct rest_call *call, struct buf *headers)
     http_put_header(headers, STR("x-ms-client-request-id"), id);
 }
 
-/* Written without checks, because every answer has them: their values are our own, or have the form
- * of a version. */
+/* Written without checks, because every answer has them: the server makes their values, or they
+ * have the form of a version. */
 void reply_common_headers(struct rest_call *call, struct buf *headers)
 {
     buf_put(headers, STR("Server: "));
@@ -182,7 +182,7 @@ void reply_error_body(struct rest_call *call, struct err error, struct buf *head
     if (str_given(call->challenge))
         http_put_header(headers, STR("WWW-Authenticate"), call->challenge);
     buf_put(headers, buf_str(&call->error_headers));
-    /* An answer without a body has no type of one either. */
+    /* An answer without a body has no Content-Type either. */
     if (err_http_status(error.code) == 304 || call->x->request.method == HTTP_HEAD)
         return;
     if (call->dfs)

@@ -6,10 +6,10 @@
 
 #include "rest/call.h"
 
-/* Ends what encode made with the headers of every answer, for reply_success to send. */
+/* Adds the headers of every answer to those of encode, for reply_success to send. */
 void reply_success_headers(struct rest_call *call);
 void reply_success(struct rest_call *call);
-/* Sends the error; what encode may have begun is dropped. */
+/* Sends the error; drops what encode may have written. */
 COLD void reply_error(struct rest_call *call, struct err error);
 /* For input that is not HTTP, so that there is no call: the handler's on_bad. */
 void reply_bad(struct err error, struct buf *headers, struct buf *body);

@@ -9,13 +9,13 @@
 
 enum { SECOND_URL_MAX = 2048, SECOND_QUERY_MAX = 48 };
 
-/* No second resource: of it only the deletion's id counts, which must be one of the path's own. */
+/* Not a second resource: only the deletion's id is used, which must be one of the path's. */
 extern const struct str SECOND_UNDELETE_SOURCE;
 
 /* Returns the text that names the row's second resource; absent if it has none. */
 struct str second_header(enum op_second second);
-/* The operations, by their rows, that one must be permitted on it; NULL past the last. A SAS needs
- * the letters of the rows, or these in their place; NULL: those of the rows. */
+/* The operations, by their rows, that must be permitted on it; NULL past the last. A SAS needs the
+ * letters of the rows, or these instead; NULL: those of the rows. */
 enum { SECOND_NEEDS_MAX = 2 };
 struct second_needs {
     const char *rows[SECOND_NEEDS_MAX];
@@ -42,21 +42,22 @@ struct second {
 
 /* Returns true if a parameter of its URL selects a snapshot or version. */
 bool second_names_moment(struct str parameter);
-/* Reads the query of its URL; false when it is malformed or too long, or names the snapshot or
- * version of nothing, which is not the base. */
+/* Reads the query of its URL; false if it is malformed or too long, or has an empty snapshot or
+ * version, which does not mean the base. */
 bool second_read_query(struct rest_call *call, struct second *s);
-/* By its name in any case; absent when it is not there. */
+/* By its name in any case; absent if there is none. */
 struct str second_query(const struct second *s, struct str name);
 
 /* Checks that the request may use it: with its own credentials (a SAS in its URL, a token), else
- * with the request's if they apply, else anonymously. The row defines what it is needed for. Errors
- * as of auth_check. */
+ * with the request's if they apply, else anonymously. The row defines the operations that need it.
+ * Errors as of auth_check. */
 struct err second_permit(struct rest_call *call, struct second *s);
 
 /* For an operation that affects more than the row says: everything below the resource of the path.
  */
 struct err second_permit_below(struct rest_call *call);
-/* Another snapshot of it, named by its time: a SAS for one snapshot is not for the others. */
+/* Another snapshot of the blob, named by its time: a SAS for one snapshot does not permit the
+ * others. */
 struct err second_permit_snapshot(struct rest_call *call, struct str snapshot);
 
 #endif

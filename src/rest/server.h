@@ -42,12 +42,12 @@ struct rest_server {
                              struct arena *arena, struct cors_rules *out);
     struct pool *pool;
     struct pool *fetch_pool; /* for work that waits for another server, maybe for long */
-    struct dialer *dialer;   /* connects to them; NULL: never */
-    struct copier *copier;   /* continues copies that were not done at once */
+    struct dialer *dialer;   /* connects to other servers; NULL: never */
+    struct copier *copier;   /* continues unfinished copies */
     struct digests *digests; /* NULL: each body is hashed alone */
     struct bulk *bulk;       /* stores large bodies; NULL: loops store them */
     struct line_log *log;
-    struct script *script;       /* test control's faults and holds; NULL: there is none */
+    struct script *script;       /* test control's faults and holds; NULL: none */
     struct inspector *inspector; /* NULL: nothing is recorded */
     struct match_index match[SERVICE_KIND_COUNT];
     struct match_index match_dfs;

@@ -15,7 +15,7 @@ static struct err bad_value(struct arena *a, struct str name, struct str text)
         arena_printf(a, "XmlNodeName\t%.*s\nXmlNodeValue\t%.*s", STR_ARG(name), STR_ARG(text)).p);
 }
 
-/* In the service's words, which has a schema for this document only. */
+/* In the service's words, which has a schema only for this document. */
 static struct err bad_days(void)
 {
     return err_detail(ERR_INVALID_XML_DOCUMENT, "Reason\tRetention days must be greater than 0 and "
@@ -53,7 +53,7 @@ static struct err read_number(struct arena *a, const struct xml_node *node, stru
     return str_to_u64(text, out) && *out <= max ? OK : bad_value(a, name, text);
 }
 
-/* An absent version is the one there is. */
+/* A missing version means the only one. */
 static struct err read_version(struct arena *a, const struct xml_node *node, struct str *out)
 {
     struct str text = xml_child_text(node, STR("Version"));

@@ -18,7 +18,7 @@ enum {
     STRUCTURED_SEGMENT_HEADER_BYTES = 10,
     STRUCTURED_CRC64_BYTES = 8,
     STRUCTURED_SEGMENTS_MAX = UINT16_MAX,
-    STRUCTURED_SEGMENT_BYTES = 4 << 20, /* of answers; more when there would be too many */
+    STRUCTURED_SEGMENT_BYTES = 4 << 20, /* of answers; larger if there would be too many */
 };
 
 /* Returns true if the header x-ms-structured-body asks for this format, the only one. */
@@ -45,7 +45,7 @@ enum structured_state {
 };
 
 struct structured_reader {
-    uint64_t length; /* of the whole, UINT64_MAX when not known before */
+    uint64_t length; /* of the whole, UINT64_MAX if unknown */
     uint64_t left;   /* content still to come */
     enum structured_state state;
     unsigned char field[STRUCTURED_HEADER_BYTES]; /* bytes received of the current field */
@@ -56,11 +56,10 @@ struct structured_reader {
     uint64_t segment_crc64, crc64;
 };
 
-/* For a body of `length` bytes (UINT64_MAX: not known) around `content` bytes. */
+/* For a body of `length` bytes (UINT64_MAX: unknown) around `content` bytes. */
 void structured_reader_init(struct structured_reader *r, uint64_t length, uint64_t content);
-/* Takes from *input up to and including the next content, which may be empty when the input ends
- * before. ERR_INVALID_INPUT when it is not of that form or not of that length, ERR_CRC64_MISMATCH.
- */
+/* Consumes *input up to and including the next content, which may be empty if the input ends
+ * before. ERR_INVALID_INPUT for another form or length, ERR_CRC64_MISMATCH. */
 struct err structured_next(struct structured_reader *r, struct str *input, struct str *content);
 /* The body has ended: ERR_INVALID_INPUT unless it is complete. */
 struct err structured_end(const struct structured_reader *r);

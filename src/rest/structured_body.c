@@ -86,7 +86,7 @@ struct wrapping {
     uint64_t number;
     uint64_t left, segment_left;
     uint64_t segment_crc64, crc64;
-    struct http_span span; /* of the inner source: what is left of it */
+    struct http_span span; /* of the inner source: the rest of it */
     struct buf field;
     char *copy; /* a buffer for content in files, to compute its checksum */
 };

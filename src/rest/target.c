@@ -13,7 +13,7 @@ static const struct str SERVICE_LABEL[SERVICE_KIND_COUNT] = {
 };
 
 /* account.blob.localhost, account.blob.core.windows.net: the second label is the service. Also
- * account.localhost, as Azurite has it. Other hosts with dots (host.docker.internal, addresses) are
+ * account.localhost, as in Azurite. Other hosts with dots (host.docker.internal, addresses) are
  * served path-style. */
 static bool host_names_account(enum service_kind service, struct str host, struct str *account)
 {

@@ -43,7 +43,7 @@ struct err rest_get_user_delegation_key_decode(struct rest_call *call)
 {
     static const struct str SERVICES[] = {STR_INIT("b"), STR_INIT("q"), STR_INIT("t"),
                                           STR_INIT("f")};
-    /* The row takes no SAS; a key cannot delegate a user's rights either. */
+    /* The row accepts no SAS; a key cannot delegate a user's rights either. */
     if (call->who.kind != AUTH_BEARER)
         return call_error(call, ERR_AUTHENTICATION_FAILED, "AuthenticationErrorDetail",
                           STR("Only authentication scheme Bearer is supported"));

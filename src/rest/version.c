@@ -22,7 +22,7 @@ static bool version_shape(struct str text, int *out)
     return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
-/* They are in order: halving finds the last that is not newer. */
+/* They are in order: a binary search finds the last that is not newer. */
 static bool is_served(int version)
 {
     size_t from = 0, count = sizeof VERSIONS / sizeof VERSIONS[0];

@@ -58,7 +58,7 @@ static struct err match_part(struct blob_batch *b, struct blob_batch_part *p)
     return known && call->op->run == b->kind->run ? OK : err_new(ERR_INVALID_INPUT);
 }
 
-/* A batch of a container reaches no other. */
+/* A batch of a container cannot reach another one. */
 static struct err decode_part(const struct blob_batch *b, struct rest_call *part)
 {
     const struct rest_call *outer = b->call;

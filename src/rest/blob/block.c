@@ -207,7 +207,7 @@ static int compare_names(const void *a, const void *b)
     return str_cmp(x->id, y->id);
 }
 
-/* Ids are shown as text; those not committed in the order of that text. */
+/* Ids are shown as text; uncommitted ones in the order of that text. */
 static void put_blocks(struct rest_call *call, struct str element, struct block_info *blocks,
                        size_t count, bool sort)
 {

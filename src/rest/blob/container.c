@@ -151,7 +151,7 @@ struct err rest_get_container_properties_encode(struct rest_call *call)
     put_public_access(call, c->public_access);
     call_put_bool(call, STR("x-ms-has-immutability-policy"), false);
     call_put_bool(call, STR("x-ms-has-legal-hold"), false);
-    /* The switch is one of the management plane; here every container takes policies. */
+    /* In the cloud the management plane sets it; here every container accepts policies. */
     call_put_bool(call, STR("x-ms-immutable-storage-with-versioning-enabled"), true);
     call_put(call, STR("x-ms-default-encryption-scope"), container_scope(c));
     call_put_bool(call, STR("x-ms-deny-encryption-scope-override"), c->deny_scope_override);

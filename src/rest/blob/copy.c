@@ -97,8 +97,8 @@ struct err rest_copy_blob_decode(struct rest_call *call)
     if (copy->source.here)
         return copy_source_blob(call, &copy->source, &copy->found);
     args->remote_url = copy->source.url;
-    /* The header is not one of Copy Blob's, unlike Copy Blob From URL's: a token does not last as
-     * long as a copy may take. */
+    /* Copy Blob, unlike Copy Blob From URL, does not have the header: a token may expire before the
+     * copy ends. */
     const struct str token = STR("x-ms-copy-source-authorization");
     return str_given(copy->source.second.authorization)
                ? call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", token)
@@ -189,7 +189,7 @@ static struct err advance(struct rest_call *call)
     struct blob_copy_state state;
     struct blob_get_args now = {.request = {.arena = call->arena, .name = args->request.name}};
     struct err error = store_read(call->store, call->partition, ENGINE_WAIT, blob_get_blob, &now);
-    /* Another write may have followed: the copy's own result counts. */
+    /* Another write may have followed: the copy's result counts. */
     if (err_is(error))
         return OK;
     TRY(blob_copy_decode(now.head.copy, &state));

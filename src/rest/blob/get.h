@@ -10,7 +10,7 @@
 struct get_blob {
     struct blob_get_args args; /* first: run's argument */
     bool wants_md5, wants_crc64;
-    struct blob_copy_state copy; /* what the head says of one, for encode */
+    struct blob_copy_state copy; /* decoded from the head, for encode */
 };
 
 /* x-ms-range or Range. ERR_INVALID_HEADER_VALUE. */

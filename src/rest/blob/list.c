@@ -174,7 +174,7 @@ static void put_tier(struct buf *b, const struct blob_head *head)
     xml_element(b, STR("RehydratePriority"), blob_rehydrate_priority_text(head));
 }
 
-/* Policies and holds only when they are asked for. */
+/* Policies and holds are listed only on request. */
 static void put_protection(const struct list_blobs *list, const struct blob_head *head)
 {
     struct buf *b = &list->call->out;
@@ -218,7 +218,7 @@ static void put_copy_time(struct buf *b, const struct blob_copy_state *copy)
 static void put_copy(struct buf *b, struct str bytes)
 {
     struct blob_copy_state copy;
-    /* A listing does not fail for one blob's state that cannot be read. */
+    /* An undecodable state of one blob does not fail the listing. */
     if (err_is(blob_copy_decode(bytes, &copy)) || copy.status == BLOB_COPY_NONE)
         return;
     PUT(b, "<CopyId>");
@@ -510,8 +510,8 @@ static void put_container(void *sink, struct str name, const struct container *c
     PUT(b, "</Container>");
 }
 
-/* A name; and where the next page begins within one that deleted containers have too, a slash,
- * which no name has, and which of them. */
+/* A marker is a name; if the next page begins among deleted containers of that name, a slash
+ * follows, which no name has, and which of them. */
 static struct err read_container_marker(struct rest_call *call, struct container_list_args *args)
 {
     struct str rest = call_query(call, STR("marker"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations of the blob service. Conditions as docs/protocol/facts.md §1.1 has them. */
+/* The operations of the blob service. Conditions as in docs/protocol/facts.md §1.1. */
 #include "core/xml.h"
 #include "rest/blob/ops.h"
 #include "rest/policy_xml.h"
@@ -36,11 +36,11 @@ static const struct op ROWS[] = {
     {.name = "FindBlobsByTags", .methods = M_GET, .resource = R_SERVICE, .comp = "blobs",
      .account_sas = "f", .account_sas_type = 's',
      .mode = MODE_READ, .version_min = 20191212, .decode = rest_find_blobs_by_tags_decode, .run = blob_find_blobs, .encode = rest_find_blobs_by_tags_encode},
-    /* Whatever reaches the service may send a batch: each part is checked by its own credentials. */
+    /* Any caller may send a batch: each part is checked with its own credentials. */
     {.name = "SubmitBatch", .methods = M_POST, .resource = R_SERVICE, .comp = "batch",
      .account_sas = "racwdxyltfmeopiu", .account_sas_type = '*', .body = BODY_SMALL, .body_max = 4 * MIB,
      .mode = MODE_START, .version_min = 20181109, .decode = rest_submit_batch_decode, .start = rest_submit_batch_start, .encode = rest_submit_batch_encode},
-    /* The JavaScript SDK takes an account in the path for a container. */
+    /* The JavaScript SDK mistakes an account in the path for a container. */
     {.name = "SubmitBatch", .methods = M_POST, .resource = R_SERVICE, .restype = "container", .comp = "batch",
      .account_sas = "racwdxyltfmeopiu", .account_sas_type = '*', .body = BODY_SMALL, .body_max = 4 * MIB,
      .mode = MODE_START, .version_min = 20181109, .decode = rest_submit_batch_decode, .start = rest_submit_batch_start, .encode = rest_submit_batch_encode},

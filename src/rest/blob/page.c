@@ -249,7 +249,7 @@ struct err rest_get_page_ranges_decode(struct rest_call *call)
         return call_bad_query(call, STR("marker"));
     TRY(call_query_u64(call, STR("maxresults"), 1, UINT32_MAX, &max));
     args->max = max < BLOB_PAGE_RANGES_MAX ? (size_t)max : BLOB_PAGE_RANGES_MAX;
-    /* Before paging existed an answer held all ranges there are. */
+    /* Before paging existed, an answer had all ranges. */
     if (call->version < VERSION_PAGED)
         args->max = 1 << 20;
     return OK;

@@ -24,7 +24,7 @@ static struct err read_mode(struct rest_call *call, bool *locked)
                : call_bad_header(call, MODE);
 }
 
-/* A policy that is over when it is made would protect nothing. */
+/* A policy that ends in the past would protect nothing. */
 static struct err read_policy(struct rest_call *call, struct blob_protection *out)
 {
     struct str text = call_header(call, UNTIL);

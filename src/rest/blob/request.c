@@ -196,7 +196,7 @@ struct err rest_blob_read_lease_request(struct rest_call *call, struct lease_req
 
 enum { SCOPE_NAME_MAX = 63 };
 
-/* A SAS may name the scope that all it lets in is to have. */
+/* A SAS may name the scope of everything written with it. */
 struct err rest_blob_read_encryption_scope(struct rest_call *call, struct str name, struct str *out)
 {
     assert(out != NULL);

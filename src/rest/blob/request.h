@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the blob operations have in common on the wire: parsing of shared request headers, writing
- * of shared response headers. */
+/* The headers that blob operations share: parsing them in requests, writing them in responses. */
 #ifndef REST_BLOB_REQUEST_H
 #define REST_BLOB_REQUEST_H
 
@@ -17,7 +16,7 @@ struct blob_condition_names {
     struct str match, none_match, modified_since, unmodified_since;
 };
 extern const struct blob_condition_names BLOB_CONDITIONS_OF_BLOB;
-/* Parses only the four, by these names; leaves the rest of *out. */
+/* Parses only these four headers; does not change the rest of *out. */
 struct err rest_blob_read_http_conditions(struct rest_call *call,
                                           const struct blob_condition_names *names,
                                           struct conditions *out);
@@ -29,7 +28,7 @@ struct err rest_blob_read_lease_id(struct rest_call *call, struct lease_id *out)
 /* The same for another header; an empty one counts as absent. */
 struct err rest_blob_read_lease_id_of(struct rest_call *call, struct str name,
                                       struct lease_id *out);
-/* x-ms-proposed-lease-id and x-ms-lease-duration, of what acquires a lease on the way. */
+/* x-ms-proposed-lease-id and x-ms-lease-duration, for operations that also acquire a lease. */
 struct err rest_blob_read_lease_acquire(struct rest_call *call, struct lease_request *out);
 /* The name, `snapshot`, conditions and the lease id of an operation on a blob; sets the call's
  * partition too. */
@@ -40,7 +39,7 @@ struct err rest_blob_read_root_request(struct rest_call *call, struct blob_reque
 const struct acl_caller *rest_blob_caller(struct rest_call *call, const struct auth_result *who);
 /* The same for an operation on the base blob only: refuses a snapshot. */
 struct err rest_blob_read_base_request(struct rest_call *call, struct blob_request *out);
-/* The scope that the header names, or the SAS; absent when neither does. */
+/* The scope that the header or the SAS names; absent if neither does. */
 struct err rest_blob_read_encryption_scope(struct rest_call *call, struct str name,
                                            struct str *out);
 /* The same for a container. */
@@ -50,11 +49,11 @@ struct err rest_blob_read_lease_request(struct rest_call *call, struct lease_req
 /* x-ms-blob-content-type and the like; with `standard`, Content-Type and the like are the fallback.
  */
 struct err rest_blob_read_http(struct rest_call *call, bool standard, struct blob_http *out);
-/* The properties that come with a blob's content: the above, metadata, tags. The tier is
- * read apart, since each type of blob has its own. */
+/* The properties sent with a blob's content: the above, metadata, tags. The tier is read
+ * separately, since each type of blob has its own. */
 struct err rest_blob_read_properties(struct rest_call *call, bool standard,
                                      struct blob_properties *out);
-/* x-ms-access-tier: BLOB_TIER_NONE when not sent. ERR_INVALID_HEADER_VALUE unless it is one of page
+/* x-ms-access-tier: BLOB_TIER_NONE if not sent. ERR_INVALID_HEADER_VALUE unless it is one of page
  * blobs, or of block blobs. */
 struct err rest_blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out);
 /* Parses a tier's name, of those in the request's version. */
@@ -70,10 +69,10 @@ struct err rest_blob_read_kept_md5(struct rest_call *call, struct str name, stru
 
 /* ---- writing ---- */
 
-/* "<Name>…", percent-encoded and saying so when XML cannot carry the name. */
+/* "<Name>…", percent-encoded and marked so if XML cannot contain the name. */
 void rest_blob_put_name_xml(struct rest_call *call, struct str name);
 void rest_blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified);
-/* x-ms-request-server-encrypted, and the scope when there is one. */
+/* x-ms-request-server-encrypted, and the scope if there is one. */
 void rest_blob_put_encrypted(struct rest_call *call, struct str scope);
 /* x-ms-lease-status, -state and -duration. */
 void rest_blob_put_lease(struct rest_call *call, const struct lease *lease);
@@ -82,9 +81,9 @@ void rest_blob_put_lease_outcome(struct rest_call *call, const struct lease_requ
                                  const struct lease *lease, int left_seconds);
 /* The first x-ms-version with blob versions. */
 enum { VERSION_BLOB_VERSIONS = 20191212 };
-/* x-ms-version-id; nothing when the blob has none, or the client does not know of versions. */
+/* x-ms-version-id; nothing if the blob has none, or the client's version has no blob versions. */
 void rest_blob_put_version_id(struct rest_call *call, int64_t version);
-/* ERR_MD5_MISMATCH, with both in the answer, unless they are the same. */
+/* ERR_MD5_MISMATCH, with both in the answer, unless they are equal. */
 struct err rest_blob_compare_md5(struct arena *a, const unsigned char *sent,
                                  const unsigned char *found);
 /* A base64 header. */

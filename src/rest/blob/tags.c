@@ -18,8 +18,8 @@ struct err rest_blob_need_tag_permission(const struct rest_call *call)
 
 /* ---- the header ---- */
 
-/* The header is a form's encoding: a plus is a space here, and only here. (An SDK that writes a
- * plus for a space is .NET's; all write a real plus as %2B.) */
+/* The header is form-encoded: a plus is a space here, and only here. (.NET's SDK writes a plus for
+ * a space; all write a real plus as %2B.) */
 static struct str spaces_for_plus(struct arena *a, struct str text)
 {
     char *to = arena_bytes(a, text.n + 1);

@@ -22,13 +22,13 @@ struct blob_upload {
 struct blob_upload_options {
     uint64_t size_max;   /* ERR_REQUEST_BODY_TOO_LARGE past it */
     uint64_t inline_max; /* see upload.h */
-    bool always_md5;     /* also when the client sent none */
+    bool always_md5;     /* even if the client sent none */
     bool sent_only;      /* only the checksum that the client sent */
 };
 
 /* Reads Content-MD5 and x-ms-content-crc64 and sets the call's sink. ERR_INVALID_MD5,
- * ERR_INVALID_HEADER_VALUE, ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT; while the body comes in
- * ERR_MD5_MISMATCH and ERR_CRC64_MISMATCH. */
+ * ERR_INVALID_HEADER_VALUE, ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT; during the body ERR_MD5_MISMATCH
+ * and ERR_CRC64_MISMATCH. */
 struct err rest_blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
                                   struct blob_upload **out);
 /* The sink's end function, for operations that extend it. */

@@ -8,7 +8,7 @@
 
 struct remote_step {
     struct store *store;
-    struct dialer *dialer; /* NULL: none is in reach any more */
+    struct dialer *dialer; /* NULL: no other server can be reached */
     struct arena *arena;
     const struct copy_job_ref *place;
     bool of_file;               /* whose bytes are divided differently from a block blob's */

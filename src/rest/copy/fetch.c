@@ -15,7 +15,7 @@
 
 enum { HEADERS_MAX = 16, SMALL_BODY_MAX = 4 << 20, METADATA_MAX = 100 };
 
-/* Old enough for every server to know it, new enough for tokens and page ranges in parts. */
+/* Old enough for every server, new enough for tokens and page ranges in parts. */
 #define FETCH_VERSION "2021-12-02"
 
 /* ---- asking ---- */

@@ -12,7 +12,7 @@ struct fetch {
     struct uri uri;
     struct str authorization;    /* absent: none besides the URL's */
                                  /* x-ms-version */
-    struct http_header extra[8]; /* conditions, as the source is to understand them */
+    struct http_header extra[8]; /* conditions, for the source */
     size_t extra_count;
     /* The error, if the source answered with one. */
     int status;
@@ -30,7 +30,7 @@ struct err fetch_properties(struct fetch *f, struct blob_head *out, struct str *
 struct fetch_part {
     bool ranged;
     uint64_t offset, length; /* UINT64_MAX: to the end */
-    struct str etag;         /* which the source must still have; absent: any */
+    struct str etag;         /* that the source must still have; absent: any */
     uint64_t size_max;
     http_client_sink *sink;
     void *arg;
@@ -38,11 +38,11 @@ struct fetch_part {
     struct blob_head *head; /* the properties sent with the bytes; NULL: not wanted. Its size is
                                that of the whole, if known */
 };
-/* The same errors, ERR_REQUEST_BODY_TOO_LARGE past size_max, and ERR_INVALID_RANGE when the source
+/* The same errors, ERR_REQUEST_BODY_TOO_LARGE past size_max, and ERR_INVALID_RANGE if the source
  * has no such part. */
 struct err fetch_bytes(struct fetch *f, struct fetch_part *part);
 
-/* The first range of pages at or after `from`; *found is false when there are none. */
+/* The first range of pages at or after `from`; *found is false if there are none. */
 struct err fetch_next_pages(struct fetch *f, uint64_t from, uint64_t size, uint64_t *start,
                             uint64_t *end, bool *found);
 

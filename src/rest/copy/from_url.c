@@ -264,7 +264,7 @@ struct pool *from_url_pool(const struct rest_call *call, const struct from_url *
     return f->url.here ? call->server->pool : call->server->fetch_pool;
 }
 
-/* A length that is not known before the end is counted. */
+/* An unknown length is counted. */
 static struct err fetch_there(struct rest_call *call, struct from_url *f)
 {
     struct fetch fetch;

@@ -29,7 +29,7 @@ struct from_url {
     uint64_t inline_max;
     bool wants_crc64;
     bool wants_tags;         /* the source's, in its head */
-    bool has_md5, has_crc64; /* sent by the client, of the part that is wanted */
+    bool has_md5, has_crc64; /* sent by the client, for the requested part */
     bool wants_md5;          /* computed: for the check, or for the answer of an old version */
     unsigned char md5[MD5_BYTES];
     uint64_t crc64;
@@ -64,7 +64,7 @@ struct err from_url_fetch(struct rest_call *call, struct from_url *f);
 struct pool *from_url_pool(const struct rest_call *call, const struct from_url *f);
 /* Frees the uploaded extents, unless an update adopted them. */
 void from_url_drop(struct from_url *f);
-/* Content-MD5 when the client sent one, x-ms-content-crc64 when it is known. */
+/* Content-MD5 if the client sent one, x-ms-content-crc64 if it is known. */
 void from_url_put_checksums(struct rest_call *call, const struct from_url *f);
 
 #endif

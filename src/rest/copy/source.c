@@ -152,8 +152,8 @@ static bool leads_here(const struct rest_call *call, const struct uri *uri, enum
             *out = KINDS[i];
             return true;
         }
-    /* Under a mount the port is of a listener that has several services: a source is named by its
-     * service's own port then. */
+    /* Under a mount the port belongs to a listener of several services: then a source is named by
+     * its service's port. */
     return !str_given(call->mount) && uri->port == asked_port(call);
 }
 
@@ -180,7 +180,7 @@ static struct str shown_of(struct rest_call *call, const struct source_url *sour
     return buf_str(&shown);
 }
 
-/* A time that the URL names something by; 0 when it does not. */
+/* The time of a snapshot or version in the URL; 0 if there is none. */
 static struct err read_moment(struct rest_call *call, const struct source_url *source,
                               struct str name, int64_t *out)
 {

@@ -13,13 +13,13 @@ struct source_url {
     struct str url;   /* as sent */
     struct str shown; /* for later display: without signatures and tokens */
     struct uri uri;
-    bool here;            /* of this server; the rest is for such a one */
+    bool here;            /* of this server; the rest is only for such a source */
     bool cloud;           /* named as in the cloud: by the host, regardless of the options */
     struct second second; /* its place, and the credentials that were accepted; its query and
                              authorization (x-ms-copy-source-authorization) are always set */
     int64_t snapshot;     /* 0: not of one */
     int64_t version;      /* the same */
-    /* Set before it is read: the account's key, which signs the request, signs for it as well. */
+    /* Set before reading: the account's key that signs the request also applies to the source. */
     bool key_signs;
 };
 
@@ -30,7 +30,7 @@ struct err copy_source_read(struct rest_call *call, struct source_url *out);
 
 /* Returns true if it is a file on this server. */
 bool copy_source_is_file(const struct source_url *source);
-/* ERR_CONDITION_HEADERS_NOT_SUPPORTED when there are x-ms-source-if-*. */
+/* ERR_CONDITION_HEADERS_NOT_SUPPORTED if there are x-ms-source-if-*. */
 struct err copy_source_no_conditions(struct rest_call *call);
 /* x-ms-source-if-*; with_tags: x-ms-source-if-tags too, which needs the permission to read the
  * source's tags. */
@@ -39,7 +39,7 @@ struct err copy_source_conditions(struct rest_call *call, const struct source_ur
 /* ERR_COPY_SOURCE_FORBIDDEN unless the source's tags may be read. */
 struct err copy_source_need_tags(struct rest_call *call, const struct source_url *source);
 
-/* The blob to look for; ERR_INVALID_HEADER_VALUE when the source is none. */
+/* The blob to find; ERR_INVALID_HEADER_VALUE if the source is not a blob. */
 struct err copy_source_blob(struct rest_call *call, const struct source_url *source,
                             struct blob_source *out);
 

@@ -25,7 +25,7 @@ struct copy_call {
     struct copy_args args; /* first */
     struct source_url url;
     struct copy_source source;
-    struct copy_foreign foreign; /* when it is no file of this server */
+    struct copy_foreign foreign; /* if it is not a file of this server */
     struct blob_source blob;
 };
 
@@ -293,7 +293,7 @@ static struct err read_range_source(struct rest_call *call, struct range_from_ur
     return OK;
 }
 
-/* The only valid value, but the header is required. */
+/* It has only one valid value, but the header is required. */
 static struct err read_write(struct rest_call *call)
 {
     const struct str name = STR("x-ms-write");

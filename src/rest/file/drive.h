@@ -9,7 +9,7 @@
 /* For `start`: an update, or a view. */
 struct err rest_file_start_write(struct rest_call *call);
 struct err rest_file_start_read(struct rest_call *call);
-/* The same, with more around it. */
+/* The same, with work around it. */
 struct err rest_file_drive(struct rest_call *call, struct around around);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* List Handles and Force Close Handles: what SMB clients have open. */
+/* List Handles and Force Close Handles: the handles that SMB clients have open. */
 #include "core/time.h"
 #include "core/xml.h"
 #include "rest/file/ops.h"

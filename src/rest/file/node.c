@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations on directories and files but for their bytes: decode and encode. */
+/* The operations on directories and files, except for their bytes: decode and encode. */
 #include "core/uri.h"
 #include "http/exchange.h"
 #include "rest/blob/request.h"
@@ -214,8 +214,8 @@ struct err rest_set_file_properties_decode(struct rest_call *call)
     TRY(read_size(call, false, args));
     TRY(rest_file_read_settings(call, &args->settings));
     TRY(rest_file_read_http(call, &args->http, &args->has_http));
-    /* The HTTP properties are set together, and those not given are cleared. A request to resize
-     * leaves them alone. */
+    /* The HTTP properties are set together, and those not given are cleared. A resize does not
+     * change them. */
     args->has_http = args->has_http || !args->has_size;
     if (!str_given(args->http.content_type))
         args->http.content_type = STR("");

@@ -243,7 +243,7 @@ struct err rest_list_ranges_decode(struct rest_call *call)
     return OK;
 }
 
-/* A file of many ranges takes long to walk: not on the loop. */
+/* Scanning a file of many ranges takes long: not on the loop. */
 struct err rest_list_ranges_start(struct rest_call *call)
 {
     return rest_file_drive(call, (struct around){.reads = true, .in_pool = true});

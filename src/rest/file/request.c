@@ -94,7 +94,7 @@ struct err rest_file_read_time(struct rest_call *call, struct str name, bool *so
         return OK;
     }
     out->kind = FILE_TIME_GIVEN;
-    /* SMB has no word for a time before 1601. */
+    /* SMB cannot represent a time before 1601. */
     return time_parse_iso(text, &out->ticks) && out->ticks >= -TIME_TICKS_YEAR_1601
                ? OK
                : call_bad_header(call, name);

@@ -19,7 +19,7 @@ struct err rest_file_read_settings(struct rest_call *call, struct file_settings 
 struct err rest_file_read_new_settings(struct rest_call *call, struct file_settings *out);
 /* x-ms-file-last-write-time of a range write: now by default. */
 struct err rest_file_read_last_write(struct rest_call *call, struct file_time *out);
-/* One time: `now`, `preserve` (and `source`, where *source is given) or a date. */
+/* One time: `now`, `preserve` (and `source`, if source is not NULL) or a date. */
 struct err rest_file_read_time(struct rest_call *call, struct str name, bool *source,
                                struct file_time *out);
 struct err rest_file_read_attributes(struct rest_call *call, struct str text, uint32_t *out);

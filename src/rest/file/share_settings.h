@@ -9,7 +9,7 @@
 /* Quota, tier, squashing, bursting and provisioning, into args->settings and args->set. */
 struct err rest_share_settings_read(struct rest_call *call, struct share_args *args);
 struct err rest_share_protocol_read(struct rest_call *call, enum share_protocol *out);
-/* One of a few words; *out is its place. */
+/* One of a few words; *out is its index. */
 struct err rest_share_word_read(struct rest_call *call, struct str name, const struct str *words,
                                 size_t count, unsigned *out);
 

@@ -7,8 +7,8 @@
 #include "rest/queue/xml.h"
 #include "service/queue/inspect.h"
 
-/* Get Messages is a read first, and a write only when there may be something to get: so polling an
- * empty queue costs no commit. Nothing is lost by that: the read sees all that was acknowledged
+/* Get Messages is a read first, and a write only if there may be a message: so polling an empty
+ * queue costs no commit. Nothing is missed: the read sees everything that was acknowledged
  * before. */
 
 static struct err decode_count(struct rest_call *call, struct queue_get_messages *get)

@@ -31,7 +31,7 @@ static struct err bad_query_because(struct rest_call *call, struct str name, con
     return error;
 }
 
-/* The versions before 2017-07-29 knew no longer life than seven days. */
+/* Versions before 2017-07-29 limit the time to live to seven days. */
 static struct err decode_ttl(struct rest_call *call, int64_t *ttl_s)
 {
     struct str text = call_query(call, STR("messagettl"));

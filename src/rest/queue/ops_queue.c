@@ -32,7 +32,7 @@ static const struct op ROWS[] = {
      .account_sas = "w", .account_sas_type = 'c',
      .mode = MODE_WRITE, .decode = rest_set_queue_metadata_decode, .run = queue_set_metadata,
      .encode = rest_queue_no_content},
-    /* Neither kind of SAS reaches the ACL. */
+    /* Neither kind of SAS permits the ACL. */
     {.name = "GetQueueACL", .methods = M_GET | M_HEAD, .resource = R_CONTAINER, .comp = "acl",
      .mode = MODE_READ, .decode = rest_get_queue_acl_decode, .run = queue_get_acl, .encode = rest_get_queue_acl_encode},
     {.name = "SetQueueACL", .methods = M_PUT, .resource = R_CONTAINER, .comp = "acl",

@@ -88,7 +88,7 @@ struct err rest_set_queue_acl_decode(struct rest_call *call)
 enum { LIST_QUEUES_MAX = 5000 };
 
 struct list_call {
-    struct queue_list list; /* first: run takes call->args for it */
+    struct queue_list list; /* first, because run uses call->args as this */
     struct str marker;
     bool with_metadata;
     bool with_max; /* maxresults was sent, so the answer repeats it */

@@ -9,11 +9,11 @@
  * service names this number as the MaxLimit of a refusal. */
 enum { QUEUE_MESSAGE_BODY_MAX = 2 * (64 << 10) + 512 };
 
-/* Sets call->partition, having checked the queue's name. */
+/* Checks the queue's name and sets call->partition. */
 struct err rest_queue_read_target(struct rest_call *call);
 /* The header of every response to a GET: a queue's content must not be cached. */
 void rest_queue_put_uncached(struct rest_call *call);
-/* 204, no body: what most queue operations answer. */
+/* 204, no body: the answer of most queue operations. */
 struct err rest_queue_no_content(struct rest_call *call);
 
 struct err rest_put_message_decode(struct rest_call *call);
@@ -30,7 +30,7 @@ struct err rest_list_messages_encode(struct rest_call *call);
 struct err rest_update_message_decode(struct rest_call *call);
 struct err rest_update_message_encode(struct rest_call *call);
 struct err rest_delete_message_decode(struct rest_call *call);
-/* Clear Messages has nothing to decode but its place: rest_queue_read_target. */
+/* Clear Messages decodes only its target: rest_queue_read_target. */
 
 struct err rest_create_queue_decode(struct rest_call *call);
 struct err rest_create_queue_encode(struct rest_call *call);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside rest/: messages as XML, both ways. */
+/* Inside rest/: parses and writes messages as XML. */
 #ifndef REST_QUEUE_XML_H
 #define REST_QUEUE_XML_H
 
 #include "rest/call.h"
 #include "service/queue/queue.h"
 
-/* The text in the body <QueueMessage><MessageText>…</MessageText></QueueMessage>; lives in the
- * call's arena or its body. ERR_INVALID_XML_DOCUMENT when it is not that; ERR_MD5_MISMATCH;
- * ERR_REQUEST_BODY_TOO_LARGE when the text has more than 64 KiB in UTF-8. (The live service answers
+/* The text in the body <QueueMessage><MessageText>…</MessageText></QueueMessage>; in the call's
+ * arena or its body. ERR_INVALID_XML_DOCUMENT if it is something else; ERR_MD5_MISMATCH;
+ * ERR_REQUEST_BODY_TOO_LARGE if the text has more than 64 KiB in UTF-8. (The live service answers
  * 413 with MaxLimit for both the body and the text; the MessageTooLarge of the code list is not
  * seen.) */
 struct err rest_queue_xml_message_text(struct rest_call *call, struct str *text);

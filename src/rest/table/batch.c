@@ -48,7 +48,7 @@ static bool is_query(const struct op *op)
            (op->resource == R_ENTITY || op->resource == R_ENTITIES);
 }
 
-/* Finds its row, asks whether the batch's credentials reach it, decodes it. */
+/* Finds its row, checks that the batch's credentials permit it, decodes it. */
 static struct err part_decode(struct batch *b, struct batch_part *part)
 {
     struct rest_call *call = &part->call;
@@ -106,8 +106,8 @@ static struct err read_batch(struct batch *b, struct str boundary)
 
 /* ---- checking it as a group ---- */
 
-/* Notes the RowKey; false when it was noted before. A client that makes its keys collide makes its
- * own batch slower, by what comparing each with each would cost. */
+/* Adds the RowKey; false if it was added before. A client whose keys collide only slows down its
+ * own batch, at most to the cost of comparing all pairs. */
 static bool note_row_key(struct batch *b, size_t at)
 {
     struct str rk = b->group.changes[at]->rk;

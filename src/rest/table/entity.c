@@ -25,7 +25,7 @@ static struct err prepare_change(struct rest_call *call, struct change_call *c)
     TRY(rest_table_permit_keys(call, change->pk, change->rk));
     call->partition = table_entities_partition(call->arena, &change->ref, change->pk);
     change->verdict = &call->verdict;
-    call->key_pk = change->pk; /* of an insert they are in the body */
+    call->key_pk = change->pk; /* an insert has them in the body */
     call->key_rk = change->rk;
     call->args = c;
     return OK;
@@ -99,8 +99,8 @@ static struct err decode_match(struct rest_call *call, struct entity_match *out)
     return entity_match_parse(match, out);
 }
 
-/* Keys in the body are passed over: those of the address count, as in the service, where WCF does
- * not let an update change a key. */
+/* Keys in the body are ignored: those of the address count, as in the service, where WCF does not
+ * let an update change a key. */
 static struct err decode_change(struct rest_call *call, enum entity_change_kind kind)
 {
     struct change_call *c = addressed_change(call, kind);

@@ -48,7 +48,8 @@ static bool odata_level(struct str odata, enum table_metadata *out)
     return true;
 }
 
-/* The first of the list that we can make. Clients that still name Atom first name JSON after it. */
+/* The first of the list that is supported. Clients that still name Atom first name JSON after
+ * it. */
 struct err rest_table_metadata_wanted(struct rest_call *call, enum table_metadata *out)
 {
     assert(out != NULL);

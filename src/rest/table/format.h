@@ -16,12 +16,12 @@ struct err rest_table_check_content_type(struct rest_call *call);
 
 /* Prefer. */
 enum rest_table_prefer { PREFER_NOTHING, PREFER_CONTENT, PREFER_NO_CONTENT };
-/* Any other preference is passed over, as RFC 7240 wants it. */
+/* Any other preference is ignored, as RFC 7240 requires. */
 enum rest_table_prefer rest_table_prefer(struct rest_call *call);
 
 /* Content-Type and the headers that go with a JSON body. */
 void rest_table_put_json_headers(struct rest_call *call, enum table_metadata metadata);
-/* Status 201 or 204 and Preference-Applied. True when the body is wanted. */
+/* Status 201 or 204 and Preference-Applied. True if the body is wanted. */
 bool rest_table_put_created(struct rest_call *call, enum rest_table_prefer prefer);
 
 /* The effective method of a request: POST with X-HTTP-Method means another one.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entities and tables as OData JSON, both ways. docs/protocol/facts.md §5.1. */
+/* Parses and writes entities and tables as OData JSON. docs/protocol/facts.md §5.1. */
 #ifndef REST_TABLE_JSON_H
 #define REST_TABLE_JSON_H
 
@@ -10,7 +10,7 @@
 
 /* An entity in a request body. */
 struct entity_body {
-    struct str pk, rk; /* absent when the body has none */
+    struct str pk, rk; /* absent if the body has none */
     struct entity_builder entity;
 };
 
@@ -39,7 +39,7 @@ void rest_entity_put_address(struct buf *out, struct str endpoint, struct str ta
 /* `alone`: the whole body, not one of a list. */
 void rest_entity_put_json(struct buf *out, const struct entity_view *view,
                           const struct entity_found *entity, bool alone);
-/* {"odata.metadata":…,"value":[ — the entities with commas between them and ]} are to follow. */
+/* {"odata.metadata":…,"value":[ — the caller adds the entities with commas between them, and ]}. */
 void rest_entity_list_begin(struct buf *out, const struct entity_view *view);
 
 void rest_table_put_json(struct buf *out, const struct entity_view *view, struct str name,

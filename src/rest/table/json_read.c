@@ -13,7 +13,7 @@ struct member {
     bool given;
 };
 
-/* Half of them may be annotations without a property, which mean nothing. */
+/* Half of them may be annotations without a property, which are ignored. */
 enum { MEMBERS_MAX = 2 * (ENTITY_PROPERTIES_MAX + 3) };
 
 struct members {
@@ -107,8 +107,8 @@ static struct err read_members(struct arena *a, struct str body, struct members 
 
 /* ---- values ---- */
 
-/* A number without a type is Int32 where it fits and Double else: so read the OData library of the
- * service's own time, and so do clients expect it. */
+/* A number without a type is Int32 if it fits, else Double: the OData library that the service is
+ * built on did so, and clients expect it. */
 static struct err untyped_value(struct arena *a, const struct json_value *value,
                                 struct edm_value *out)
 {
@@ -180,7 +180,7 @@ static struct err take_member(struct arena *a, const struct member *member, stru
         return take_key(member, &out->pk);
     if (str_eq(member->name, STR("RowKey")))
         return take_key(member, &out->rk);
-    /* The Timestamp is the service's, and null is a property that is not there. */
+    /* Only the service sets the Timestamp, and null means an absent property. */
     if (str_eq(member->name, STR("Timestamp")) || member->value.kind == JSON_NULL)
         return OK;
     TRY(member_value(a, member, &value));

@@ -45,7 +45,7 @@ static struct str double_name(double value)
     return STR_NONE;
 }
 
-/* Types that JSON itself shows need no annotation: strings, booleans, Int32, and Doubles, which
+/* Types that JSON shows by itself need no annotation: strings, booleans, Int32, and Doubles, which
  * always have a point or an exponent. */
 static bool needs_type(struct edm_value value)
 {
@@ -136,7 +136,7 @@ static void put_value(struct json_writer *w, struct edm_value value)
 static void put_type(struct json_writer *w, struct str name, enum edm_type type)
 {
     json_name(w, name);
-    /* The name ends with a quote and a colon: the annotation goes between. */
+    /* The name ends with a quote and a colon: the annotation goes before them. */
     w->out->n -= 2;
     buf_put(w->out, STR("@odata.type\":"));
     put_plain(w, edm_type_name(type));
@@ -163,7 +163,7 @@ static void put_link(struct json_writer *w, const struct entity_view *view, cons
     buf_putc(w->out, '"');
 }
 
-/* The ETag's own quotes are escaped by hand: it is the same for every entity. */
+/* The ETag's quotes are escaped by hand: they are the same for every entity. */
 static void put_etag(struct json_writer *w, int64_t stamp)
 {
     char etag[ENTITY_ETAG_BYTES];

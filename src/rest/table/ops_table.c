@@ -29,7 +29,7 @@ static const struct op ROWS[] = {
      .account_sas = "d", .account_sas_type = 'c', .conditions = COND_IGNORED,
      .mode = MODE_WRITE, .decode = rest_delete_table_decode, .run = table_delete_table,
      .encode = rest_delete_table_encode},
-    /* Neither kind of SAS reaches the ACL. */
+    /* Neither kind of SAS permits the ACL. */
     {.name = "GetTableACL", .methods = M_GET | M_HEAD, .resource = R_ENTITIES, .comp = "acl",
      .conditions = COND_IGNORED,
      .mode = MODE_READ, .decode = rest_get_table_acl_decode, .run = table_get_table_acl,
@@ -77,7 +77,7 @@ static const struct op ROWS[] = {
      .account_sas = "d", .account_sas_type = 'o', .service_sas = "d", .conditions = COND_IGNORED,
      .mode = MODE_WRITE, .decode = rest_delete_entity_decode, .run = table_delete_entity,
      .encode = rest_delete_entity_encode},
-    /* Each part asks for its own letters. */
+    /* Each part requires its own letters. */
     {.name = "EntityGroupTransaction", .methods = M_POST, .resource = R_BATCH,
      .account_sas = "raud", .account_sas_type = 'o', .service_sas = "raud", .conditions = COND_IGNORED,
      .body = BODY_SMALL, .body_max = TABLE_BODY_MAX,

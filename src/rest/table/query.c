@@ -77,7 +77,7 @@ static void list_begins(void *context)
     c->any = false;
 }
 
-/* Straight from the scan into the body: a page is copied once. */
+/* Written straight from the scan to the body: a page is copied once. */
 static void list_goes_on(void *context, const struct entity_found *entity)
 {
     struct query_call *c = context;

@@ -16,11 +16,11 @@ enum {
 
 /* The table that the request names. ERR_INVALID_RESOURCE_NAME and the like. */
 struct err rest_table_ref(struct rest_call *call, struct table_ref *out);
-/* $top, of a query of entities or tables; TABLE_PAGE_MAX when it is not given. 0 asks for none. */
+/* $top, of a query of entities or tables; TABLE_PAGE_MAX if it is not given. 0 asks for none. */
 struct err rest_table_read_top(struct rest_call *call, unsigned *out);
-/* How the request wants its entities shown, without a $select. */
+/* The form in which the request wants its entities, without a $select. */
 struct err rest_table_view_of(struct rest_call *call, struct entity_view *out);
-/* 403 unless the request's credentials reach the table and the keys. */
+/* 403 unless the request's credentials permit the table and the keys. */
 struct err rest_table_permit_keys(struct rest_call *call, struct str pk, struct str rk);
 struct key_clip rest_table_clip_of(const struct rest_call *call);
 

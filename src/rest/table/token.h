@@ -8,7 +8,7 @@
 #include "core/buf.h"
 
 void rest_token_put(struct buf *out, struct str key);
-/* In the arena. False when it is not a token. */
+/* In the arena. False if it is not a token. */
 bool rest_token_read(struct arena *a, struct str token, struct str *key);
 
 #endif

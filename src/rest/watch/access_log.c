@@ -21,7 +21,7 @@ struct plain {
     uint16_t from[ACCESS_LOG_TARGET_MAX];
 };
 
-/* Undoes each escape once; false when there was none. */
+/* Undoes each escape once; false if there was none. */
 static bool undo_escapes(struct plain *p)
 {
     size_t n = 0, was = p->n;
@@ -122,8 +122,8 @@ static bool is_hex(struct str text, size_t n)
     return !zero;
 }
 
-/* W3C's traceparent: "00-", 32 digits, "-", 16 digits, "-", 2 digits; no id is all zero. A version
- * that is not known yet may have more behind it. */
+/* W3C's traceparent: "00-", 32 digits, "-", 16 digits, "-", 2 digits; no id is all zero. An unknown
+ * later version may be longer. */
 bool access_log_trace(struct str header, struct str *trace, struct str *span)
 {
     enum { TRACE_AT = 3, SPAN_AT = 36, FLAGS_AT = 53, LENGTH = 55 };

@@ -385,7 +385,7 @@ static void put_sent(struct inspector_event *e, const struct rest_call *call)
     clean(e->sent);
 }
 
-/* Everything except the members of refusals, which stay. */
+/* Fills in everything except the members of refusals, which are kept. */
 static void fill(struct inspector_event *e, const struct rest_call *call, uint64_t hash)
 {
     e->at = call->now;
@@ -402,7 +402,7 @@ static void fill(struct inspector_event *e, const struct rest_call *call, uint64
     who_is(call, &e->who);
 }
 
-/* The place of the next event, under the lock: nothing is copied twice. */
+/* The slot of the next event, under the lock: nothing is copied twice. */
 static struct inspector_event *next_event(struct inspector *in, struct ring *ring,
                                           enum inspector_kind kind)
 {

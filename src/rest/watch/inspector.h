@@ -22,7 +22,7 @@ enum {
 
 /* The rules of docs/concurrency/rules.md that can refuse. */
 enum inspector_rule {
-    RULE_NONE, /* a conflict that no rule is about: a container that exists already */
+    RULE_NONE, /* a conflict without a rule: for example, an existing container */
     RULE_B2,
     RULE_B3,
     RULE_B6,
@@ -41,7 +41,7 @@ enum inspector_rule {
 };
 const char *inspector_rule_name(enum inspector_rule rule); /* "B2"; "" for RULE_NONE */
 
-/* Which condition of a request was not met. */
+/* The condition of a request that was not met. */
 enum inspector_check {
     CHECK_NONE,
     CHECK_IF_MATCH,
@@ -57,7 +57,7 @@ const char *inspector_check_name(enum inspector_check check); /* "if_match"; "" 
 
 enum inspector_kind { INSPECTOR_REFUSED, INSPECTOR_WROTE, INSPECTOR_READ };
 
-/* A request, as far as it identifies its sender. */
+/* The parts of a request that identify its sender. */
 struct inspector_who {
     char request_id[GUID_TEXT_BYTES + 1];
     char client_request_id[48];
@@ -66,7 +66,7 @@ struct inspector_who {
     unsigned char family;      /* AF_INET, AF_INET6, or 0 */
 };
 enum { INSPECTOR_ADDRESS_MAX = 48 };
-/* The address as text; empty when it is not known. */
+/* The address as text; empty if unknown. */
 void inspector_address(const struct inspector_who *who, char out[INSPECTOR_ADDRESS_MAX]);
 
 /* The cause of a refusal. */
@@ -94,10 +94,10 @@ struct inspector_event {
     uint64_t hash;                       /* of the object's whole name */
     int64_t etag;                        /* of what succeeded; 0: none */
     struct inspector_who who;
-    /* Of refusals alone; zero of the rest. */
+    /* For refusals only; otherwise zero. */
     struct verdict verdict;
     char sent[96];   /* the condition that failed, as the client sent it */
-    char holder[96]; /* of a file: the open that was in the way */
+    char holder[96]; /* of a file: the open that conflicted */
     struct inspector_maker maker;
 };
 
@@ -114,7 +114,7 @@ uint64_t inspector_refused(struct inspector *in, const struct rest_call *call, s
 /* It has succeeded. */
 void inspector_succeeded(struct inspector *in, const struct rest_call *call);
 
-/* For other front ends than REST: an SMB client has read, written, or was refused. */
+/* For front ends other than REST: an SMB client has read, written, or was refused. */
 struct inspector_foreign {
     enum inspector_kind kind;
     const struct op *op; /* of its name alone; lives as long as the program */
@@ -122,8 +122,8 @@ struct inspector_foreign {
     enum err_code error; /* of a refusal */
     int64_t at;          /* ticks */
     struct str sent;     /* what it asked for */
-    struct str holder;   /* the holder in the way; absent: a REST lease */
-    struct str client;   /* the client's name for itself */
+    struct str holder;   /* the conflicting holder; absent: a REST lease */
+    struct str client;   /* the name that the client gave */
     const struct sockaddr_storage *peer;
 };
 void inspector_note_foreign(struct inspector *in, const struct inspector_foreign *f);
@@ -145,12 +145,12 @@ struct inspector_filter {
  * *next: the sequence to continue after. */
 size_t inspector_find(struct inspector *in, const struct inspector_filter *filter,
                       struct inspector_event *out, uint64_t *next);
-/* Reads are noted for a while. */
+/* Records reads for a while. */
 void inspector_watch_reads(struct inspector *in);
 /* Refusals so far, by service and rule. */
 uint64_t inspector_conflicts(struct inspector *in, enum service_kind service,
                              enum inspector_rule rule);
-/* The same by what was asked for. */
+/* The same by the failed check. */
 uint64_t inspector_failed_checks(struct inspector *in, enum service_kind service,
                                  enum inspector_check check);
 struct inspector_name {

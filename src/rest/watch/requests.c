@@ -11,7 +11,7 @@ struct requests {
     pthread_mutex_t lock;
     struct request_note *ring;
     uint64_t last;    /* the id of the newest */
-    uint64_t cleared; /* those up to this one are gone */
+    uint64_t cleared; /* requests up to this one were cleared */
 };
 
 struct requests *requests_new(void)
@@ -42,7 +42,7 @@ static void copy(char *to, size_t size, struct str from)
     to[n] = '\0';
 }
 
-/* A header may hold any bytes. */
+/* A header may have any bytes. */
 static void copy_header(char *to, size_t size, struct str from)
 {
     copy(to, size, from);

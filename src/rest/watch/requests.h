@@ -16,7 +16,7 @@ struct request_note {
     char method[8];
     char account[32], container[68], object[260]; /* cut where they are longer */
     char request_id[37], client_request_id[68];
-    char fault[SCRIPT_ID_MAX + 1]; /* the fault that struck it; "" for none */
+    char fault[SCRIPT_ID_MAX + 1]; /* the fault that was applied; "" for none */
     int status;
     enum err_code error;
     int64_t duration_us;
@@ -26,7 +26,7 @@ struct request_note {
 struct requests_filter {
     struct script_match match; /* its headers are ignored */
     int status;                /* 0: any */
-    char error[64];            /* Azure's code; "" for any, may hold '*' and '?' */
+    char error[64];            /* Azure's code; "" for any, may contain '*' and '?' */
     uint64_t after;            /* only later ones */
 };
 
@@ -34,11 +34,11 @@ struct requests;
 struct requests *requests_new(void);
 void requests_free(struct requests *r); /* NULL is fine */
 
-/* A call has ended. `fault`: the one that struck it, or "". */
+/* Call when a call has ended. `fault`: the one that was applied, or "". */
 void requests_add(struct requests *r, const struct rest_call *call, struct err error,
                   const char *fault, int64_t ended_us);
-/* Copies the newest that fit, oldest first, `limit` at most; returns how many. *count: how many fit
- * in all. *next: the id of the last request of all. */
+/* Copies the newest that match, oldest first, `limit` at most, and sets notes_count. count: how
+ * many match in all. next: the id of the last request of all. */
 struct requests_found {
     struct request_note *notes; /* room for limit */
     size_t limit;

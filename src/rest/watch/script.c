@@ -13,7 +13,7 @@ struct hold {
     uint64_t number; /* 0: the place is free */
     struct script_stop *queue;
     uint32_t to_release;
-    bool busy;    /* one that was let go has not been answered yet */
+    bool busy;    /* a released request was not answered yet */
     bool leaving; /* it is removed when nobody waits any more */
 };
 
@@ -186,7 +186,7 @@ static bool chance(struct script_fault *fault)
     return fault->probability >= 1 || draw(fault) < fault->probability;
 }
 
-/* A token bucket: true when the request is one too many. */
+/* A token bucket: true if the request exceeds the rate. */
 static bool over_rate(struct script_fault *fault)
 {
     int64_t now_us = clock_mono_us();

@@ -17,7 +17,7 @@ enum {
     SCRIPT_ID_MAX = 40,
     SCRIPT_HOLD_MS = 30000, /* a hold ends by itself */
     SCRIPT_HOLD_MS_MAX = 300000,
-    SCRIPT_DELAY_MS_MAX = 60000, /* a server that stops waits for it */
+    SCRIPT_DELAY_MS_MAX = 60000, /* a stopping server waits for it */
     SCRIPT_STALL_MS = 60000,     /* an answer that never comes: then the connection is closed */
     SCRIPT_HEADERS_MAX = 4,
     SCRIPT_RATE_MAX = 1000000,
@@ -26,7 +26,7 @@ enum {
 /* Faults in sending a response have no separate point: they are chosen after the commit. */
 enum script_point { SCRIPT_BEFORE, SCRIPT_AFTER_COMMIT, SCRIPT_SENDING };
 
-/* A header that a request has to have; the value may hold '*' and '?'. */
+/* A header that a request must have; the value may contain '*' and '?'. */
 struct script_header {
     char name[48], value[132];
 };
@@ -44,7 +44,7 @@ enum script_act {
     SCRIPT_NOTHING,
     SCRIPT_ERROR,
     SCRIPT_RESET, /* the client gets a TCP reset */
-    SCRIPT_CLOSE, /* the connection ends in order, without an answer or in the middle of one */
+    SCRIPT_CLOSE, /* the connection is closed normally, without an answer or in the middle of one */
     SCRIPT_STALL, /* the answer never comes, or stops in the middle */
     SCRIPT_CORRUPT,
     SCRIPT_SLOW,
@@ -56,9 +56,9 @@ struct script_deed {
     enum script_act act;
     uint32_t delay_ms;
     enum err_code error;    /* of SCRIPT_ERROR */
-    int status;             /* of SCRIPT_ERROR: in place of the error's own; 0: none */
+    int status;             /* of SCRIPT_ERROR: replaces the error's status; 0: none */
     uint32_t retry_after_s; /* 0: no Retry-After */
-    bool sending;           /* it strikes while the body is sent, after this many bytes of it */
+    bool sending;           /* it applies while the body is sent, after this many bytes */
     uint64_t after_bytes;
     uint64_t bytes_per_second; /* of SCRIPT_SLOW */
 };
@@ -66,17 +66,17 @@ struct script_deed {
 struct script_fault {
     char id[SCRIPT_ID_MAX + 1];
     struct script_match match;
-    uint64_t skip;      /* requests that fit and are let pass first */
+    uint64_t skip;      /* matching requests that pass first */
     uint64_t every;     /* of those, every n-th; 0 or 1: all */
-    uint64_t times;     /* how often it strikes; 0: unlimited */
+    uint64_t times;     /* how often it applies; 0: unlimited */
     double probability; /* 0 to 1 */
     uint64_t seed;      /* for the probability: the same seed gives the same run */
     enum script_point at;
     struct script_deed deed;
-    uint32_t jitter_ms; /* added to the delay: from 0 to so much, by the seed's chance */
-    /* More requests than this are struck, fewer pass; 0: all are struck. */
+    uint32_t jitter_ms; /* added to the delay: a random time from 0 to this, by the seed */
+    /* The fault applies to requests above this rate; 0: to all. */
     uint32_t rate_per_second, rate_burst;
-    double tokens; /* the state of the rate: what may pass at once */
+    double tokens; /* the state of the rate: requests that may pass at once */
     int64_t tokens_us;
     uint64_t seen, struck; /* so far */
 };
@@ -97,7 +97,8 @@ struct script;
 struct script *script_new(void);
 void script_free(struct script *s); /* NULL is fine */
 
-/* ERR_RESOURCE_ALREADY_EXISTS; ERR_INVALID_INPUT when there are too many. An empty id gets one. */
+/* ERR_RESOURCE_ALREADY_EXISTS; ERR_INVALID_INPUT if there are too many. An empty id is
+ * generated. */
 struct err script_add_fault(struct script *s, struct script_fault *fault);
 bool script_remove_fault(struct script *s, struct str id);
 void script_clear_faults(struct script *s);
@@ -111,7 +112,7 @@ bool script_remove_hold(struct script *s, struct str id);
 size_t script_holds(struct script *s, struct script_hold out[SCRIPT_HOLDS_MAX]);
 /* Removes all faults and holds. */
 void script_clear(struct script *s);
-uint64_t script_struck(struct script *s); /* faults so far, the removed ones' too */
+uint64_t script_struck(struct script *s); /* faults applied so far, including removed ones */
 /* Returns true if the request matches. A request without an operation matches only where none is
  * asked for. */
 bool script_fits(const struct script_match *m, const struct rest_call *call);
@@ -127,7 +128,7 @@ struct script_stop {
     struct run *run;     /* woken when the call may continue */
     uint32_t timeout_ms; /* the longest wait; then the call continues by itself */
     struct script_stop *next;
-    uint64_t hold; /* the number of the hold that has stopped it last; 0: none */
+    uint64_t hold; /* the number of the hold that stopped it last; 0: none */
     bool queued;
     char client_request_id[68];
 };
@@ -138,10 +139,10 @@ bool script_stops(struct script *s, struct rest_call *call, enum script_point po
 bool script_leaves(struct script_stop *stop);
 struct script_deed script_meets(struct script *s, const struct rest_call *call,
                                 enum script_point point);
-/* The call has been answered: the next one may continue. */
+/* Call after the answer: the next request may continue. */
 void script_ended(struct script_stop *stop);
 
-/* '*' is any text, '?' one byte. Made known for its test. */
+/* '*' is any text, '?' one byte. Public for its test. */
 bool script_glob(const char *pattern, struct str text);
 
 #endif

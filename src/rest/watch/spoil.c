@@ -16,7 +16,7 @@ struct spoiled {
     uint64_t sent;
     struct loop_timer timer;
     bool waited;
-    char flipped; /* the byte that is not what it was */
+    char flipped; /* the changed byte */
 };
 
 static struct spoiled *spoiled_of(struct http_source *base)

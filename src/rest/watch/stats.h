@@ -53,7 +53,7 @@ struct rest_stats {
 void stats_add(struct rest_stats *s, const struct rest_call *call, struct err error,
                int64_t ended_us);
 
-/* Takes slot i apart; false when nothing is in it. */
+/* Unpacks slot i; false if it is empty. */
 bool stats_read(const struct rest_stats *s, size_t i, struct stats_outcome *out);
 /* "PutBlob"; "" for STATS_OP_NONE. */
 const char *stats_op_name(enum service_kind service, unsigned op);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How every operation on a file or directory by its path begins. Opening checks, in this order,
- * that the share and the snapshot exist, that the path is well-formed, that the file exists and is
- * of its kind, the open-file table (share modes, pending deletes, locks, caches, the read-only
- * attribute: one function, opens_claim), and the lease; so an operation cannot forget one of them.
- */
+/* The beginning of every operation on a file or directory by its path. Opening checks, in this
+ * order, that the share and the snapshot exist, that the path is well-formed, that the file exists
+ * and is of its kind, the open-file table (share modes, pending deletes, locks, caches, the
+ * read-only attribute: one function, opens_claim), and the lease; so an operation cannot forget one
+ * of them. */
 #ifndef SERVICE_FILE_ACCESS_H
 #define SERVICE_FILE_ACCESS_H
 
@@ -11,9 +11,9 @@
 
 /* The common arguments of every operation by path. */
 struct file_request {
-    struct arena *arena; /* the request's: for what outlives the transaction */
+    struct arena *arena; /* the request's: for results that outlive the transaction */
     struct str path;     /* as sent; empty: the root */
-    bool keep_dots;      /* dots at the end of names count */
+    bool keep_dots;      /* dots at the end of names are significant */
     int64_t snapshot;    /* 0: the share as it is */
     struct lease_id lease;
     struct file_pass pass;
@@ -22,7 +22,7 @@ struct file_request {
 enum file_kind { FILE_ANY, FILE_FILE, FILE_DIRECTORY };
 
 enum file_use {
-    FILE_LIST,   /* asks nothing of the table */
+    FILE_LIST,   /* is not checked against the table */
     FILE_LOOK,   /* properties, metadata */
     FILE_READ,   /* bytes */
     FILE_WRITE,  /* bytes, properties, metadata */
@@ -32,7 +32,7 @@ enum file_use {
 };
 
 /* ERR_RESOURCE_NOT_FOUND, ERR_PARENT_NOT_FOUND, ERR_RESOURCE_TYPE_MISMATCH (writes of the wrong
- * kind), what the table and the lease answer. Reads leave the table's part to pass.h. */
+ * kind), the errors of the table and the lease. For reads, pass.h checks the table. */
 struct err file_open(struct txn *t, struct file_request *r, enum file_kind kind, enum file_use use,
                      struct file_scope *s, struct file_found *out);
 
@@ -64,12 +64,12 @@ enum file_permission_kind {
     FILE_PERMISSION_KEY,
 };
 
-/* The properties that SMB knows too; values that are not given stay, or get the default of a new
+/* The properties that SMB has too; values that are not given are kept, or get the default of a new
  * object. */
 struct file_settings {
     bool has_attributes;
     uint32_t attributes;
-    bool restores; /* a file from a backup: it gets no archive attribute that was not given */
+    bool restores; /* a file from a backup: only a given archive attribute is set */
     struct file_time created, last_write, changed;
     enum file_permission_kind permission;
     struct str sd;
@@ -78,8 +78,8 @@ struct file_settings {
     uint32_t mode, owner, group;
 };
 
-/* Into found->node; the directory above is `parent`. Properties of the other protocol:
- * ERR_INVALID_INPUT. ERR_INVALID_FILE_PERMISSION, ERR_FILE_PERMISSION_NOT_FOUND. */
+/* Applies the settings to found->node; the directory above is `parent`. Properties of the other
+ * protocol: ERR_INVALID_INPUT. ERR_INVALID_FILE_PERMISSION, ERR_FILE_PERMISSION_NOT_FOUND. */
 struct err file_apply(struct file_scope *s, struct node *n, uint64_t parent,
                       const struct file_settings *settings);
 

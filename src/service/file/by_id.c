@@ -39,7 +39,7 @@ struct err file_open_id(struct txn *t, const struct file_at *at, struct file_sco
 
 /* ---- looking ---- */
 
-/* Clients of previous versions know them by the second. */
+/* SMB clients name previous versions to the second. */
 static struct err find_snapshot(struct txn *t, struct file_at *at)
 {
     struct share share;
@@ -154,7 +154,7 @@ static void take_acl(struct sd *to, const struct sd *from, bool system)
     rights_map_acl(&to->dacl);
 }
 
-/* The client's own descriptor; parts that it omits are inherited from the directory. */
+/* Stores the client's descriptor; parts that it omits are inherited from the directory. */
 static struct err give_security(struct file_scope *s, struct node *n, struct str bytes)
 {
     struct arena *a = txn_arena(s->txn);
@@ -283,7 +283,7 @@ struct err file_zero_at(struct txn *t, void *arg)
     return file_scope_close(&s);
 }
 
-/* Parts that touch are one. */
+/* Adjacent parts are merged. */
 static struct err take_part(void *arg, const struct interval_part *part, bool *stop)
 {
     struct file_extents_args *args = arg;
@@ -333,7 +333,7 @@ struct err file_change(struct txn *t, void *arg)
         if (args->size > NODE_SIZE_MAX)
             return err_new(ERR_SHARE_SIZE_LIMIT_REACHED);
         if (!args->keep_times)
-            found.node.last_write = txn_now(t); /* also when the size is the same: Windows does */
+            found.node.last_write = txn_now(t); /* also if the size is unchanged, as in Windows */
         TRY(file_resize(&s, &found, args->size));
     }
     int64_t changed = found.node.changed;
@@ -372,7 +372,7 @@ struct err file_set_security(struct txn *t, void *arg)
         now.group = given.group;
     if ((args->parts & FILE_SD_DACL) != 0) {
         take_acl(&now, &given, false);
-        /* A list that is set to nothing lets everybody in. */
+        /* A list that is set to nothing grants access to everybody. */
         now.dacl.null = now.dacl.null || (given.control & SD_DACL_PRESENT) == 0;
         now.control |= SD_DACL_PRESENT;
     }
@@ -407,7 +407,7 @@ struct err file_remove_at(struct txn *t, void *arg)
 
 /* ---- renaming ---- */
 
-/* Nobody may have the replaced file open, or open it before the commit. */
+/* The replaced file must not be open, nor be opened before the commit. */
 static struct err claim_target(struct file_rename_args *args, struct file_scope *s,
                                const struct file_found *target)
 {
@@ -436,7 +436,8 @@ static struct err check_directory(struct file_rename_args *args, struct opens_ke
     struct err error = opens_open(args->pass.opens, &request, &args->pass.wait, &h, &granted);
     if (error.code == ERR_OTHERS_FIRST) {
         (void)opens_wait_cancel(args->pass.opens, &args->pass.wait);
-        return OK; /* a REST operation in the directory: it is over before the commit, or after */
+        return OK; /* a REST operation in the directory: it ends before the commit, or begins after
+                      it */
     }
     TRY(error);
     opens_close(args->pass.opens, h, &remove);

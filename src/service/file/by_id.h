@@ -11,15 +11,15 @@
 
 /* The place: every argument struct begins with it. */
 struct file_at {
-    struct arena *arena; /* the request's: for what outlives the transaction */
+    struct arena *arena; /* the request's: for results that outlive the transaction */
     uint64_t incarnation;
     int64_t snapshot; /* 0: the share as it is */
-    uint64_t id;      /* of the node, where it is known */
+    uint64_t id;      /* of the node, if known */
     /* Of updates: for directory watches; the front end reports it after the commit. NULL: none. */
     struct file_changes *changes;
 };
 
-/* A file or directory as it was found; all in the arena. */
+/* A file or directory that was found; all in the arena. */
 struct file_seen {
     bool exists;
     uint64_t id, parent;
@@ -36,7 +36,7 @@ struct err file_open_id(struct txn *t, const struct file_at *at, struct file_sco
 
 struct file_look_args {
     struct file_at at;
-    bool by_path; /* the snapshot, if any, may be given to the second: out, exactly */
+    bool by_path; /* the snapshot, if any, may be given to the second; out: exactly */
     struct str path;
     bool wants_sd;
     bool wants_rights;
@@ -44,10 +44,10 @@ struct file_look_args {
     /* out */
     struct file_seen seen;
     struct str sd;   /* binary */
-    uint32_t rights; /* rights.h: on it, or on the directory that it would be in */
+    uint32_t rights; /* rights.h: to it, or to the directory that would contain it */
     bool empty;      /* a directory without entries */
 };
-/* ERR_PARENT_NOT_FOUND, the errors of names; what does not exist is no error by path, and
+/* ERR_PARENT_NOT_FOUND, the errors of names. A missing file is no error by path, and
  * ERR_RESOURCE_NOT_FOUND by id. */
 engine_fn file_look;
 
@@ -58,7 +58,7 @@ struct file_walk_args {
     struct str prefix; /* of the folded names */
     void *sink;
     void (*begin)(void *sink, const struct file_seen *directory);
-    /* False: full; the walk continues at this entry later. */
+    /* False: full; the scan continues at this entry later. */
     bool (*item)(void *sink, const struct file_found *found, struct str key);
     /* out: absent at the end, else where to continue, in the arena */
     struct str next;
@@ -87,7 +87,7 @@ struct file_make_args {
     enum node_kind kind;
     uint32_t attributes;
     struct str sd;  /* absent: inherited from the directory */
-    struct str eas; /* changes of ea.h to none */
+    struct str eas; /* changes of ea.h to an empty list */
     /* In the transaction, just before the commit: registers the handle, so that no other open comes
      * first. It may be called again: undo the earlier registration. */
     struct err (*made)(struct txn *t, void *front, const struct file_seen *seen);
@@ -101,11 +101,11 @@ engine_fn file_make;
 struct file_overwrite_args {
     struct file_at at;
     uint32_t attributes;
-    struct str eas; /* the same; those that were there are replaced */
+    struct str eas; /* the same; replaces the existing ones */
     /* out */
     struct file_seen seen;
 };
-/* An empty file of the same id and creation time. ERR_RESOURCE_NOT_FOUND. */
+/* Empties the file; keeps its id and creation time. ERR_RESOURCE_NOT_FOUND. */
 engine_fn file_overwrite;
 
 struct file_write_args {
@@ -115,7 +115,7 @@ struct file_write_args {
     const struct pieces *pieces;
     bool keep_times; /* the client has set the write time itself */
 };
-/* Makes the file larger where it has to. ERR_SHARE_SIZE_LIMIT_REACHED. */
+/* Enlarges the file if necessary. ERR_SHARE_SIZE_LIMIT_REACHED. */
 engine_fn file_write_at;
 
 struct file_zero_args {
@@ -123,7 +123,7 @@ struct file_zero_args {
     uint64_t from, to;
     bool keep_times;
 };
-/* The part inside the file reads as zeros; the size stays. */
+/* Sets the part inside the file to zeros; the size does not change. */
 engine_fn file_zero_at;
 
 struct file_read_at_args {
@@ -132,7 +132,7 @@ struct file_read_at_args {
     uint64_t length;
     /* out */
     uint64_t size;        /* of the file */
-    struct pieces pieces; /* from offset on, as many as there are; may end early */
+    struct pieces pieces; /* from offset on, as many as found; may end early */
     uint64_t until;
 };
 engine_fn file_read_at;
@@ -149,7 +149,7 @@ struct file_extents_args {
     size_t count;
     bool more;
 };
-/* The allocated parts: of a file that is not marked as sparse, all. */
+/* The allocated parts: the whole file unless it is marked as sparse. */
 engine_fn file_extents_at;
 
 struct file_change_args {
@@ -159,17 +159,17 @@ struct file_change_args {
     int64_t accessed;
     bool has_size;
     uint64_t size;
-    bool has_sparse, sparse; /* NODE_SPARSE, which has_attributes leaves alone */
+    bool has_sparse, sparse; /* NODE_SPARSE, which has_attributes does not change */
     struct str eas;          /* changes of ea.h; absent: none */
     bool only_shrinks;       /* a larger size changes nothing: it is an allocation, not a write */
-    bool keep_times;         /* a new size leaves the write time */
-    bool keep_changed;       /* nothing but a given time sets the time of change */
+    bool keep_times;         /* a new size does not change the write time */
+    bool keep_changed;       /* only a given time sets the change time */
     /* out */
     struct file_seen seen;
 };
 engine_fn file_change;
 
-/* Parts of a security descriptor, as [MS-SMB2] 2.2.39 numbers them; the others stay. */
+/* Parts of a security descriptor, as [MS-SMB2] 2.2.39 numbers them; the others are kept. */
 enum {
     FILE_SD_OWNER = 1,
     FILE_SD_GROUP = 2,

@@ -15,7 +15,7 @@
 
 enum { COPY_SOURCE_MAX = 2048 };
 
-/* The source as it was found. */
+/* The source that was found. */
 struct copy_source {
     struct arena *arena;
     /* in */
@@ -37,8 +37,8 @@ struct copy_foreign;
 struct copy_args {
     struct file_request request; /* first: the destination */
     const struct copy_source *source;
-    const struct copy_foreign *foreign; /* the source is no file of this server: only the node of
-                                           `source` is used, made from its known properties */
+    const struct copy_foreign *foreign; /* the source is not a file of this server: only the node of
+                                           `source` is used, with its known properties */
     struct str url;                     /* as sent, for x-ms-copy-source */
     struct guid id;
     struct file_settings settings;

@@ -16,14 +16,14 @@ struct copy_foreign {
     struct str etag;
 };
 
-/* Notes the job, when the file is made. */
+/* Adds the job when the file is created. */
 struct err copy_foreign_begin(struct file_scope *s, const struct file_found *found,
                               const struct copy_foreign *foreign);
 /* Removes the job when the copy is aborted. */
 struct err copy_foreign_drop(struct file_scope *s, uint64_t file);
 
-/* One step: arg is a struct copy_step_args. Pieces of another server's source are cut as
- * interval_upload.h cuts them. */
+/* One step: arg is a struct copy_step_args. Pieces of another server's source are divided as in
+ * interval_upload.h. */
 engine_fn file_step_copy;
 
 #endif

@@ -5,7 +5,7 @@
 
 static const struct interval_limits COPY_LIMITS = {.pieces_max = 16384, .inline_max = 32 << 20};
 
-/* Pieces as the destination wants them: none across the border of two chunks. */
+/* Divides pieces for the destination: none crosses the border of two chunks. */
 static void cut_pieces(struct arena *a, uint64_t offset, const struct pieces *in,
                        struct pieces *out)
 {

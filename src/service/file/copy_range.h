@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copying ranges from one open file to another of the same share: the extents are shared, nothing
- * is read or written but rows. */
+/* Copies ranges from one open file to another of the same share: the extents are shared, and only
+ * rows are read and written. */
 #ifndef SERVICE_FILE_COPY_RANGE_H
 #define SERVICE_FILE_COPY_RANGE_H
 

@@ -6,14 +6,14 @@
 #include "service/file/access.h"
 
 struct directory_args {
-    struct file_request request; /* first: the front end finds it there */
+    struct file_request request; /* first, because the front end expects it there */
     struct file_settings settings;
     struct str metadata;
     /* out */
     struct file_outcome outcome;
 };
 
-/* ERR_RESOURCE_ALREADY_EXISTS, ERR_RESOURCE_TYPE_MISMATCH when a file has the name. */
+/* ERR_RESOURCE_ALREADY_EXISTS, ERR_RESOURCE_TYPE_MISMATCH if a file has the name. */
 engine_fn file_create_directory;
 /* Properties and metadata; also of the root. */
 engine_fn file_get_directory;

@@ -6,7 +6,7 @@
 #include "service/file/access.h"
 
 struct file_args {
-    struct file_request request; /* first: the front end finds it there */
+    struct file_request request; /* first, because the front end expects it there */
     struct file_settings settings;
     struct str metadata;
     bool has_size;
@@ -22,11 +22,11 @@ struct file_args {
 };
 
 /* Creates the file, or resets an existing one: its bytes, properties and metadata are replaced, its
- * id and lease stay. ERR_RESOURCE_TYPE_MISMATCH, ERR_SHARE_SIZE_LIMIT_REACHED. */
+ * id and lease are kept. ERR_RESOURCE_TYPE_MISMATCH, ERR_SHARE_SIZE_LIMIT_REACHED. */
 engine_fn file_create_file;
 /* Properties and metadata. */
 engine_fn file_get_file_properties;
-/* The HTTP properties as a set when any is given; the size when it is given. */
+/* Sets all HTTP properties if any is given, and the size if it is given. */
 engine_fn file_set_file_properties;
 engine_fn file_set_file_metadata;
 engine_fn file_delete_file;

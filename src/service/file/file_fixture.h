@@ -29,7 +29,7 @@ void world_begin(struct world *w);
 void world_begin_fault(struct world *w);
 /* Sweeps until nothing is left to do, and checks that extents and rows match. */
 void world_end(struct world *w);
-/* With a share called so; w->partition stays that of "share". */
+/* Creates a share of that name; w->partition remains that of "share". */
 struct str world_share(struct world *w, const char *name, enum share_protocol protocol);
 void world_sweep(struct world *w);
 
@@ -47,7 +47,7 @@ struct err create_file(struct world *w, const char *path, uint64_t size);
 struct err delete_file(struct world *w, const char *path);
 struct err put_range(struct world *w, const char *path, uint64_t offset, struct str bytes);
 struct err clear_range(struct world *w, const char *path, uint64_t offset, uint64_t length);
-/* The bytes, in the arena; snapshot 0: as it is. */
+/* The bytes, in the arena; snapshot 0: the current ones. */
 struct str read_file(struct world *w, const char *path, int64_t snapshot);
 struct err get_properties(struct world *w, const char *path, struct file_outcome *out);
 int64_t snapshot_share(struct world *w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An account's shares and what SMB clients hold open in them, for an operator. */
+/* An account's shares and the handles that SMB clients have open in them, for an operator. */
 #ifndef SERVICE_FILE_INSPECT_H
 #define SERVICE_FILE_INSPECT_H
 
@@ -11,7 +11,7 @@ enum {
     FILE_INSPECT_SHARES_MAX = 1000,
     FILE_INSPECT_OPENS_MAX = 1000,
     FILE_INSPECT_LEASES_MAX = 1000,
-    FILE_INSPECT_ROWS = 200000, /* entries looked at for leases */
+    FILE_INSPECT_ROWS = 200000, /* entries scanned for leases */
 };
 
 struct file_share_seen {
@@ -45,7 +45,7 @@ struct err file_inspect(struct store *store, struct file_inspect *in);
 
 struct file_lease_inspect {
     struct arena *arena;
-    struct file_share_seen *shares; /* as file_inspect has found them */
+    struct file_share_seen *shares; /* as found by file_inspect */
     size_t share_count;
     struct str account;
     struct file_lease_seen *leases; /* of files, those that are leased */

@@ -42,7 +42,7 @@ struct str file_partition(struct arena *a, struct str account, struct str share)
 /* The share's name in a partition of ours. */
 struct str file_partition_share(struct str partition);
 
-/* A kind of row of an incarnation: all keys begin so. */
+/* The prefix of all keys of a kind of row of an incarnation. */
 struct str file_key_kind(struct arena *a, char kind, uint64_t incarnation);
 struct str file_key_id(struct arena *a, char kind, uint64_t incarnation, uint64_t id);
 struct str file_key_deleted(struct arena *a, uint64_t incarnation);

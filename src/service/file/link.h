@@ -17,7 +17,7 @@ struct link_args {
 };
 
 engine_fn file_create_symbolic_link; /* ERR_RESOURCE_ALREADY_EXISTS */
-engine_fn file_get_symbolic_link;    /* ERR_INVALID_OPERATION when it is none */
+engine_fn file_get_symbolic_link;    /* ERR_INVALID_OPERATION if it is not one */
 /* ERR_RESOURCE_ALREADY_EXISTS, ERR_RESOURCE_NOT_FOUND, ERR_RESOURCE_TYPE_MISMATCH. */
 engine_fn file_create_hard_link;
 

@@ -79,7 +79,7 @@ static bool is_full(const struct share_listing *l)
     return str_given(l->args->next);
 }
 
-/* Unless the page is full: then the next one begins here. */
+/* Emits the item, unless the page is full: then the next page begins here. */
 static void tell(struct share_listing *l, struct list_position here, const struct share *share,
                  const struct share_snapshot *snapshot)
 {
@@ -94,8 +94,7 @@ static void tell(struct share_listing *l, struct list_position here, const struc
     }
 }
 
-/* A name, and after a '/', which no name has, the place. One that is not ours begins at the name.
- */
+/* A name, and after a '/', which no name has, the position. Any other text begins at the name. */
 static struct list_position position_of(struct str text)
 {
     struct list_position position = {'d', 0};

@@ -12,7 +12,7 @@ enum { FILE_LIST_MAX = 5000 };
 struct directory_list_args {
     struct file_request request; /* first */
     struct str prefix;           /* absent or empty: all */
-    struct str marker;           /* absent, or what `next` was */
+    struct str marker;           /* absent, or the last `next` */
     size_t max;
     void *sink;
     /* begin gets the directory itself. */
@@ -28,7 +28,7 @@ struct share_list_args {
     struct arena *arena;
     struct str account;
     struct str prefix;
-    struct str marker; /* absent, or what `next` was */
+    struct str marker; /* absent, or the last `next` */
     size_t max;
     bool wants_snapshots, wants_deleted;
     void *sink;

@@ -9,7 +9,7 @@
 
 enum node_kind { NODE_FILE, NODE_DIRECTORY, NODE_SYMLINK };
 
-/* As SMB numbers them. Directory and normal follow from the rest and are not stored. */
+/* With SMB's values. Directory and normal follow from the rest and are not stored. */
 enum node_attribute {
     NODE_READ_ONLY = 0x1,
     NODE_HIDDEN = 0x2,
@@ -65,7 +65,7 @@ struct node {
     uint64_t size;
     uint64_t content; /* its id; 0: never written */
     bool has_chunks, has_blocks;
-    struct str voids; /* as interval_voids_encode has them */
+    struct str voids; /* as interval_voids_encode writes them */
     struct node_http http;
     struct node_copy copy;
     /* Of NFS shares. */
@@ -76,7 +76,7 @@ struct node {
 };
 
 void node_encode(struct buf *b, const struct node *n);
-/* Slices are borrowed. False when it is broken. */
+/* Slices are borrowed. False if it is malformed. */
 bool node_decode(struct str data, struct node *out);
 /* Copies it, with the slices in the arena. */
 struct node node_copy(struct arena *a, const struct node *n);

@@ -48,7 +48,7 @@ static struct err check_posix_name(struct str name)
     return OK;
 }
 
-/* The name as it counts. */
+/* The name without insignificant dots. */
 static struct str without_dots(struct str name, const struct path_rules *rules)
 {
     if (rules->keep_dots || rules->posix || str_eq(name, STR(".")) || str_eq(name, STR("..")))

@@ -14,7 +14,7 @@ enum { PATH_NAME_UNITS_MAX = 255, PATH_UNITS_MAX = 2048, PATH_DEPTH_MAX = 250 };
 struct err path_check_name(struct str name);
 
 struct path_rules {
-    bool posix;     /* of an NFS share: anything but '/' and NUL */
+    bool posix;     /* of an NFS share: anything except '/' and NUL */
     bool keep_dots; /* dots at the end of a name are part of it; else they are dropped */
 };
 /* Checks "a/b/c" (empty: the root) and returns it without trailing dots of names, where they are

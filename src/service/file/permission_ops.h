@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Storing a security descriptor in a share, and getting it back by its key. */
+/* Storing a security descriptor in a share, and reading it by its key. */
 #ifndef SERVICE_FILE_PERMISSION_OPS_H
 #define SERVICE_FILE_PERMISSION_OPS_H
 

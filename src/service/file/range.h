@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of files: reading, writing and clearing ranges, and saying which were written. */
+/* The bytes of files: reading, writing and clearing ranges, and listing the written ones. */
 #ifndef SERVICE_FILE_RANGE_H
 #define SERVICE_FILE_RANGE_H
 
@@ -17,7 +17,7 @@ struct file_read_args {
     uint64_t range_length; /* at most this much */
     /* out */
     struct file_outcome outcome;
-    uint64_t offset; /* the range, cut to the file */
+    uint64_t offset; /* the range, clipped to the file */
     uint64_t length;
     struct pieces pieces; /* from offset on, up to `until` */
     uint64_t until;
@@ -47,7 +47,7 @@ engine_fn file_get_file_more;
 struct file_range_args {
     struct file_request request; /* first */
     uint64_t offset, length;
-    const struct pieces *pieces; /* as interval_piece_length cuts them; NULL: clear */
+    const struct pieces *pieces; /* as interval_piece_length divides them; NULL: clear */
     struct file_time last_write;
     /* out */
     struct file_outcome outcome;
@@ -78,7 +78,7 @@ struct file_ranges_args {
     uint64_t range_offset, range_length;
     bool differences; /* since the snapshot `previous` */
     int64_t previous;
-    bool follow_rename; /* the file is the same when it had another name then */
+    bool follow_rename; /* also if the file had another name then */
     uint64_t marker;    /* begin here */
     size_t max;
     bool whole; /* all of them or none: ERR_OPERATION_TIMED_OUT past max */
@@ -89,8 +89,8 @@ struct file_ranges_args {
     uint64_t next; /* where to continue; 0: complete */
 };
 /* List Ranges, in sectors of 512 bytes. ERR_SHARE_SNAPSHOT_NOT_FOUND for the previous one,
- * ERR_RESOURCE_NOT_FOUND when the file was not there then, ERR_PREVIOUS_SNAPSHOT_NOT_FOUND when it
- * had another name and renames are not followed. */
+ * ERR_RESOURCE_NOT_FOUND if the file did not exist then, ERR_PREVIOUS_SNAPSHOT_NOT_FOUND if it had
+ * another name and renames are not followed. */
 engine_fn file_list_ranges;
 
 #endif

@@ -156,7 +156,8 @@ static struct err walk_windows(struct gathered *g, const struct interval_map *th
     return OK;
 }
 
-/* The file as it was: by its id, and under the same name unless renames do not matter. */
+/* Finds the file in the snapshot: by its id, and under the same name unless renames are
+ * followed. */
 static struct err find_previous(struct txn *t, struct file_ranges_args *args,
                                 const struct file_found *found, struct file_scope *then,
                                 struct file_found *out)
@@ -178,7 +179,7 @@ static struct err list_differences(struct txn *t, struct gathered *g, struct fil
     g->since = g->args->previous;
     struct interval_map before = file_map(then, &past.node);
     struct interval_map now = file_map(s, &found->node);
-    /* Created again since: every byte of then is gone. */
+    /* The file was created again since: all earlier bytes are gone. */
     if (past.node.content != found->node.content)
         g->since = 0;
     return walk_windows(g, &before, &now, from, to);

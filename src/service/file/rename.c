@@ -56,7 +56,7 @@ static struct err open_source(struct txn *t, struct rename_args *args, struct fi
     return lease_check_write(&out->node.lease, LEASE_FILE, &args->source_lease, txn_now(t));
 }
 
-/* Handles below a directory are known by their paths. */
+/* Handles below a directory are found by their paths. */
 static struct err check_below(struct rename_args *args, struct file_scope *s,
                               const struct file_found *source)
 {
@@ -68,7 +68,7 @@ static struct err check_below(struct rename_args *args, struct file_scope *s,
     return opens_any_below(opens, s->share.incarnation, path) ? err_new(ERR_SHARING_VIOLATION) : OK;
 }
 
-/* Only a file can be replaced, also by a directory: the service's own clients rely on it. */
+/* Only a file can be replaced, also by a directory: the service's clients rely on it. */
 static struct err replace_target(struct rename_args *args, struct file_scope *s,
                                  struct file_found *target)
 {
@@ -78,7 +78,7 @@ static struct err replace_target(struct rename_args *args, struct file_scope *s,
                                                     : ERR_RESOURCE_TYPE_MISMATCH);
     if (!args->replace)
         return err_new(ERR_RESOURCE_ALREADY_EXISTS);
-    /* The service answers 409 here, and 412 where the file itself would be written. */
+    /* The service answers 409 here, and 412 if the file itself would be written. */
     if ((target->node.attributes & NODE_READ_ONLY) != 0 && !args->ignore_read_only)
         return err_new(ERR_READ_ONLY_TARGET);
     TRY(file_claim(s, r, target, OPENS_REST_RENAME));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a security descriptor allows an SMB client. All clients of an account use its key, so they
- * are one user: an administrator of the account. That user is SYSTEM, in Administrators, Users,
- * Authenticated Users, Network and Everyone; it has no privileges; and what a descriptor denies it
- * stays denied, until it changes the descriptor. (REST does not check descriptors: a caller that
- * may write there may write anything.) */
+/* The rights that a security descriptor grants an SMB client. All clients of an account use its
+ * key, so they are one user: an administrator of the account. That user is SYSTEM, in
+ * Administrators, Users, Authenticated Users, Network and Everyone; it has no privileges; and a
+ * right that a descriptor denies remains denied until the user changes the descriptor. (REST does
+ * not check descriptors: a caller that may write there may write anything.) */
 #ifndef SERVICE_FILE_RIGHTS_H
 #define SERVICE_FILE_RIGHTS_H
 
@@ -23,14 +23,14 @@ enum {
 
 /* The granted rights ([MS-DTYP] 2.5.3.2, with all rights requested). */
 uint32_t rights_of(const struct sd *sd);
-/* Generic rights spelled out. */
+/* Maps generic rights to specific ones. */
 uint32_t rights_map_generic(uint32_t mask);
-/* The same in every effective entry; inherit-only entries stay. */
+/* The same in every effective entry; inherit-only entries are not changed. */
 void rights_map_acl(struct acl *acl);
 
-/* The rights to what was found, or, if nothing was, to the directory it would be in. The right to
- * delete in a directory includes deleting its entries, and listing it includes seeing attributes.
- */
+/* The rights to the object that was found or, if none was, to the directory that would contain it.
+ * The right to delete in a directory includes deleting its entries, and listing it includes seeing
+ * attributes. */
 struct err rights_of_found(struct file_scope *s, const struct file_found *found, uint32_t *out);
 
 #endif

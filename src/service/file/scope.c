@@ -112,7 +112,7 @@ struct err file_find_child(struct file_scope *s, uint64_t directory, struct str 
     return take_entry(s, out);
 }
 
-/* A file with several names has no place in the tree but a separate row. */
+/* A file with several names is not in the tree, but in a separate row. */
 static struct err find_linked(struct file_scope *s, uint64_t id, struct file_found *out)
 {
     TRY(vrow_get(&s->rows, own_key(s, id), &out->own));

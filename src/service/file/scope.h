@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The share that a transaction works in, and how it finds, makes, changes and removes files and
+/* The share that a transaction works in, and how it finds, creates, changes and removes files and
  * directories there. Every transaction on files begins here. */
 #ifndef SERVICE_FILE_SCOPE_H
 #define SERVICE_FILE_SCOPE_H
@@ -23,10 +23,10 @@ struct file_scope {
     struct file_changes *changes;
 };
 
-/* The share, at the snapshot when it is not 0. ERR_SHARE_NOT_FOUND, ERR_SHARE_SNAPSHOT_NOT_FOUND.
- */
+/* Opens the share, at the snapshot if it is not 0. ERR_SHARE_NOT_FOUND,
+ * ERR_SHARE_SNAPSHOT_NOT_FOUND. */
 struct err file_scope_open(struct txn *t, int64_t snapshot, struct file_scope *out);
-/* Saves what of the share itself has changed. */
+/* Saves the changes of the share's row. */
 struct err file_scope_close(struct file_scope *s);
 /* The same for an SMB handle: the share may have been deleted and created again since.
  * ERR_SHARE_NOT_FOUND. */
@@ -48,7 +48,7 @@ struct file_found {
     struct vrow own; /* the separate row, if root or linked */
 };
 
-/* By its path, checked; empty: the root. ERR_PARENT_NOT_FOUND. */
+/* Finds it by its path, which is checked; empty: the root. ERR_PARENT_NOT_FOUND. */
 struct err file_find(struct file_scope *s, struct str path, struct file_found *out);
 struct err file_find_id(struct file_scope *s, uint64_t id, struct file_found *out);
 struct err file_find_child(struct file_scope *s, uint64_t directory, struct str name,
@@ -62,9 +62,9 @@ struct err file_of_entry(struct file_scope *s, const struct dirtree_entry *entry
 struct err file_add(struct file_scope *s, struct file_found *found);
 /* Writes found->node. */
 struct err file_put(struct file_scope *s, struct file_found *found);
-/* Takes the name away, and with the last one the node and its bytes. Directories are empty. */
+/* Removes the name, and with the last name the node and its bytes. Directories must be empty. */
 struct err file_remove(struct file_scope *s, struct file_found *found);
-/* A write: new ETag and time; a lease that is over is forgotten. */
+/* A write: sets a new ETag and time, and removes an ended lease. */
 void file_touch(struct file_scope *s, struct node *n);
 
 /* A node of its kind with all the defaults, in the directory `parent`. */
@@ -77,14 +77,14 @@ struct interval_map file_map(const struct file_scope *s, const struct node *n);
 /* Stores the map's changes in the node. Leaves notes for the sweep. */
 struct err file_keep_map(struct file_scope *s, struct file_found *found,
                          const struct interval_map *m);
-/* Changes the size: usage, quota, and the removal of what is cut off. */
+/* Changes the size: updates usage, checks the quota, and removes the bytes past the end. */
 struct err file_resize(struct file_scope *s, struct file_found *found, uint64_t size);
 /* Drops all bytes, leaving an empty file. */
 struct err file_drop_content(struct file_scope *s, struct node *n);
 
 struct opens_key file_key(const struct file_scope *s, const struct file_found *found);
 
-/* The node's own path as its names are stored, in the arena. */
+/* The node's path as its names are stored, in the arena. */
 struct err file_path(struct file_scope *s, const struct file_found *found, struct arena *a,
                      struct str *out);
 

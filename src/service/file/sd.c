@@ -24,7 +24,7 @@ static struct err bad(void)
     return err_new(ERR_INVALID_FILE_PERMISSION);
 }
 
-/* The SID that the bytes begin with; absent when they begin with none. */
+/* The SID at the start of the bytes; absent if there is none. */
 static struct str sid_at(struct str bytes)
 {
     if (bytes.n < SID_HEAD_BYTES || bytes.p[0] != SID_REVISION)
@@ -164,7 +164,7 @@ struct str sd_encode(struct arena *a, const struct sd *sd)
 {
     struct buf parts = buf_in(a);
     struct buf b = buf_in(a);
-    /* In the order of Windows and the cloud: clients compare what they get back. */
+    /* In the order of Windows and the cloud, because clients compare the result. */
     uint32_t sacl = put_list(&parts, &sd->sacl, (sd->control & SD_SACL_PRESENT) != 0);
     uint32_t dacl = put_list(&parts, &sd->dacl, (sd->control & SD_DACL_PRESENT) != 0);
     uint32_t owner = put_part(&parts, sd->owner);
@@ -207,7 +207,7 @@ static uint32_t specific(uint32_t mask)
     return out;
 }
 
-/* The SID that takes effect: the creator's own in place of the placeholder. */
+/* The effective SID: the creator's in place of the placeholder. */
 static struct str effective_sid(const struct sd *parent, struct str sid)
 {
     if (str_eq(sid, SID_CREATOR_OWNER))

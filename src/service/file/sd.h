@@ -54,13 +54,13 @@ struct ace {
 struct acl {
     struct ace *items; /* NULL with count 0 may still be an empty list: see the control bits */
     size_t count;
-    bool null; /* present, but no list: all is allowed */
+    bool null; /* present, but no list: everything is allowed */
 };
 
 /* A decoded descriptor. Slices are borrowed from the source, or in an arena. */
 struct sd {
     uint16_t control;
-    struct str owner, group; /* binary; absent when not given */
+    struct str owner, group; /* binary; absent if not given */
     struct acl dacl, sacl;   /* with SD_DACL_PRESENT and SD_SACL_PRESENT */
 };
 
@@ -70,8 +70,7 @@ struct err sd_decode(struct arena *a, struct str bytes, struct sd *out);
 /* The one binary form. */
 struct str sd_encode(struct arena *a, const struct sd *sd);
 
-/* Checks that it can be stored, including what it hands down: entries for the creator grow there.
- */
+/* Checks that it can be stored, including what it passes on: entries for the creator grow there. */
 bool sd_fits(struct arena *a, const struct sd *sd);
 
 /* Returns true if the bytes are one well-formed SID. */

@@ -10,7 +10,7 @@
 
 #define GIB (1ULL << 30)
 
-/* The stamps are ascending; each is stored as its distance from the one before. */
+/* The stamps are ascending; each is stored as its difference from the one before. */
 static void put_snapshots(struct buf *b, const void *share)
 {
     const struct share *s = share;

@@ -55,7 +55,7 @@ struct share {
     int64_t blocked_until; /* the name cannot be reused before this time */
 };
 
-/* A snapshot's own properties; its contents are the share's at that stamp. */
+/* A snapshot's properties; its contents are the share's at that stamp. */
 struct share_snapshot {
     int64_t stamp;
     int64_t etag, last_modified;
@@ -106,7 +106,7 @@ enum {
 
 /* The arguments of all of them; each uses what it needs. */
 struct share_args {
-    struct arena *arena; /* the request's: for what outlives the transaction */
+    struct arena *arena; /* the request's: for results that outlive the transaction */
     int64_t snapshot;    /* 0: the share itself */
     struct lease_id lease;
     /* in */

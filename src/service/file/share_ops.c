@@ -18,7 +18,7 @@ static void touch(struct txn *t, struct share *s)
     s->last_modified = txn_now(t);
 }
 
-/* Copies what the front end shows out of the transaction's memory. */
+/* Copies the results for the front end out of the transaction's memory. */
 static void give(struct share_args *args, const struct share *s)
 {
     args->share = *s;
@@ -32,7 +32,7 @@ static void give_snapshot(struct share_args *args, const struct share_snapshot *
     args->of_snapshot.metadata = arena_copy(args->arena, s->metadata);
 }
 
-/* Sets need the id of an existing lease; gets only check an id that is given. */
+/* A set needs the id of an existing lease; a get only checks a given id. */
 static struct err open_for_write(struct txn *t, const struct share_args *args, struct share *out)
 {
     TRY(share_load(t, out));
@@ -202,8 +202,8 @@ struct err file_lease_share(struct txn *t, void *arg)
 
 /* ---- Snapshot Share ---- */
 
-/* The snapshot's name is its stamp, which is a time that no other snapshot has. With no metadata it
- * has that of the share, and its ETag too. */
+/* The snapshot's name is its stamp, which is unique. Without metadata it has the share's metadata
+ * and ETag. */
 struct err file_snapshot_share(struct txn *t, void *arg)
 {
     assert(txn_writable(t));

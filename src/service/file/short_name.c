@@ -50,7 +50,7 @@ bool short_name_fits(struct str name)
            (!dot || extension.n > 0) && all_plain(base) && all_plain(extension);
 }
 
-/* FNV-1a, stirred at the end so that all of its bits count. */
+/* FNV-1a, mixed at the end so that all of its bits count. */
 static uint64_t hash_of(struct str key)
 {
     uint64_t h = 0xCBF29CE484222325ULL;
@@ -133,7 +133,7 @@ static struct err look_at(void *arg, const struct dirtree_entry *entry, bool *st
     return OK;
 }
 
-/* The entry that a name of the path means. */
+/* The entry that a name of the path refers to. */
 static struct err find_child(struct file_scope *s, uint64_t directory, struct str *name,
                              struct file_found *out)
 {

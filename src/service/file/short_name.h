@@ -28,7 +28,7 @@ bool short_name_is_of(struct str short_name, struct str key);
 struct file_long_path_args {
     struct file_at at;
     struct str path;
-    /* out, in the arena: with long names for short ones */
+    /* out, in the arena: short names replaced by long ones */
     struct str long_path;
     bool exists;
 };

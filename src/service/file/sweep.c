@@ -10,12 +10,12 @@
 #include "service/file/scope.h"
 
 enum {
-    SWEEP_ROWS = 500,           /* per step, which others wait for: some 2 ms */
+    SWEEP_ROWS = 500,           /* per step; other updates wait for a step, about 2 ms */
     SWEEP_PARTITIONS_MAX = 16,  /* per step */
     EXPIRY_PARTITIONS_MAX = 64, /* per step */
     EXPIRY_ROUND_SECONDS = 60,  /* from one round over all shares to the next */
     FOLD_QUIET_SECONDS = 5,     /* without a change to the file, before its chunks are folded */
-    FOLD_WAITING_MAX = 256,     /* files passed over in one look because they have been changed */
+    FOLD_WAITING_MAX = 256,     /* files skipped in one search because they were changed */
 };
 
 /* ---- notes ---- */
@@ -64,8 +64,8 @@ struct err sweep_note_drop(struct txn *t, const struct sweep_note *note)
 
 /* ---- the share that a note is of ---- */
 
-/* It may be deleted and waiting for its retention to end. *found is false when it is gone: then all
- * its rows go with it. */
+/* It may be deleted but still retained. *found is false if it is gone: then all its rows are
+ * removed with it. */
 static struct err open_scope(struct txn *t, uint64_t incarnation, struct file_scope *s, bool *found)
 {
     struct str row;
@@ -149,8 +149,8 @@ static struct err drop_row(struct txn *t, struct str key, struct str value)
  * ended, because a cursor has to skip the tombstones of all rows deleted before. */
 struct removal {
     unsigned budget;
-    struct str from; /* where the step before ended; empty: at the beginning */
-    struct str next; /* where this one has ended; absent: nothing is left */
+    struct str from; /* where the last step ended; empty: at the beginning */
+    struct str next; /* where this step ended; absent: nothing is left */
 };
 
 static struct err remove_prefix(struct txn *t, struct str prefix, struct removal *m)
@@ -158,7 +158,7 @@ static struct err remove_prefix(struct txn *t, struct str prefix, struct removal
     struct arena *a = txn_arena(t);
     struct cursor *c;
     if (str_given(m->next) || (m->from.n > 0 && !str_starts(m->from, prefix)))
-        return OK; /* a later step's, or done by an earlier one */
+        return OK; /* for a later step, or done by an earlier one */
     TRY(cursor_open(t, prefix, &c));
     if (m->from.n > 0)
         TRY(cursor_seek(c, m->from));
@@ -415,7 +415,7 @@ static struct str round_after(const struct file_round *round)
     return round->after_n == 0 ? STR_NONE : (struct str){round->after, round->after_n};
 }
 
-/* From the first again, when there are no more. */
+/* Starts again from the first if there are no more. */
 static void round_remember(struct file_round *round, const struct visit *visit)
 {
     round->after_n = 0;

@@ -7,7 +7,7 @@
 #include "service/common/sweeper.h"
 
 enum sweep_kind_file {
-    FILE_SWEEP_SHARE = 1,   /* all rows of a share that is gone for good */
+    FILE_SWEEP_SHARE = 1,   /* all rows of a permanently deleted share */
     FILE_SWEEP_CONTENT = 2, /* a content that no file names; id: the content */
     FILE_SWEEP_VOIDS = 3,   /* rows that a cut has left; id: the file */
     FILE_SWEEP_FOLD = 4,    /* a chunk of a file to be folded; id: the file, more: the chunk */
@@ -25,7 +25,7 @@ struct sweep_note {
     uint64_t more;
 };
 
-/* Notes it, in the share's partition. The same note twice is one. */
+/* Adds the note, in the share's partition. Adding the same note again changes nothing. */
 struct err sweep_note(struct txn *t, const struct sweep_note *note);
 /* Adds a note with data; reads its data (absent: no such note); and removes it. */
 struct err sweep_note_with(struct txn *t, const struct sweep_note *note, struct str value);

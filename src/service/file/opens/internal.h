@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table's insides, shared by opens*.c alone. */
+/* The table's internals, for opens*.c only. */
 #ifndef SERVICE_FILE_OPENS_INTERNAL_H
 #define SERVICE_FILE_OPENS_INTERNAL_H
 
@@ -105,7 +105,7 @@ struct opens_news {
 };
 
 void opens_enter(struct opens *t, struct opens_news *news);
-/* Counts a handle, or a file being removed, that was added or has gone. */
+/* Counts a handle, or a file being removed, that was added or is gone. */
 void opens_count_busy(struct opens *t, bool come);
 /* Unlocks, then calls back. */
 void opens_leave(struct opens *t, struct opens_news *news);

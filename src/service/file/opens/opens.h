@@ -45,7 +45,7 @@ struct opens_handle; /* one SMB open, or one REST claim */
 
 struct opens *opens_new(void);
 void opens_free(struct opens *t);
-/* Those who watch directories (watch.h) have the table's lifetime. */
+/* The directory watches (watch.h) have the table's lifetime. */
 struct watches;
 struct watches *opens_watches(const struct opens *t);
 
@@ -96,7 +96,7 @@ struct opens_request {
     uint64_t tag; /* the owner's own name for the handle */
     uint64_t session;
     struct str client;      /* address, for listings; kept by copy */
-    struct str client_name; /* what it calls itself, the same */
+    struct str client_name; /* the name that it gave, the same */
     int64_t now_ticks;
 };
 
@@ -161,7 +161,7 @@ size_t opens_count(struct opens *t, struct opens_key key);
  * break follows if more is needed by now. ERR_INVALID_INPUT if there was no break,
  * ERR_RESOURCE_TYPE_MISMATCH if it keeps more than allowed. */
 struct err opens_cache_ack(struct opens *t, struct opens_handle *h, unsigned keeps);
-/* The same by lease key. ERR_RESOURCE_NOT_FOUND when there is no such lease. */
+/* The same by lease key. ERR_RESOURCE_NOT_FOUND if there is no such lease. */
 struct err opens_lease_ack(struct opens *t, const unsigned char key[OPENS_LEASE_KEY_BYTES],
                            unsigned keeps);
 unsigned opens_cache_of(struct opens *t, struct opens_handle *h);

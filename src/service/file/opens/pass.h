@@ -27,14 +27,14 @@ struct file_pass {
     struct file_changes changes; /* of a write; reported by file_pass_committed */
     /* done is the front end's: it is called once when `waiting` was set, on any thread. */
     struct opens_wait wait;
-    void *front;  /* the front end's own, for done */
+    void *front;  /* the front end's data, for done */
     bool waiting; /* out: SMB clients must give up caches first; run again after `done` */
-    bool owed; /* the table has the wait, and `done` has not been heard of: set here, reset by the
-                  front end when it hears it. Until then the wait cannot be queued again, nor may
-                  the operation end. */
+    bool owed;    /* the table has the wait, and `done` was not handled yet: set here, reset by the
+                     front end in `done`. Until then the wait cannot be queued again, nor may the
+                     operation end. */
     struct opens_key refused; /* out: the file that could not be claimed; share 0: none */
     /* Reads. */
-    struct opens_key key; /* the file that the view has found; share 0: none that has to pass */
+    struct opens_key key; /* the file that the view has found; share 0: none to check */
     enum opens_rest op;
     struct opens_key claimed;
     uint64_t epoch;
@@ -50,12 +50,12 @@ int64_t file_pass_patience_ms(uint64_t timeout_seconds);
 /* At the beginning of every run of a write's transaction function. */
 void file_pass_begin(struct file_pass *pass, struct arena *arena);
 /* In a write's transaction function. ERR_CLIENT_CACHE_FLUSH_DELAY with `waiting` set: the
- * transaction is to end with it. Else what opens_claim answers. */
+ * transaction must end with it. Otherwise the errors of opens_claim. */
 struct err file_pass_claim(struct file_pass *pass, const struct opens_rest_request *request);
-/* Right after a write's commit, on the engine's thread, so that watchers hear of commits in their
- * order. */
+/* Right after a write's commit, on the engine's thread, so that watchers are notified in the order
+ * of commits. */
 void file_pass_committed(struct file_pass *pass);
-/* Takes the wait back from the table. False: done was called, or is about to be. */
+/* Cancels the wait. False: done was called, or is about to be. */
 bool file_pass_take_back(struct file_pass *pass);
 /* Call when the operation is over, with any outcome; claims nothing, ends no wait. */
 void file_pass_end(struct file_pass *pass);

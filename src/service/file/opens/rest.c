@@ -20,7 +20,7 @@ static void fill_wish(enum opens_rest op, struct opens_wish *wish)
     };
     *wish = (struct opens_wish){
         .access = access[op],
-        /* A REST lease shares reading only; all else lets others do as they like. */
+        /* A REST lease shares reading only; all other operations share everything. */
         .sharing = op == OPENS_REST_LEASE ? OPENS_READ : OPENS_ALL,
         .empties = op == OPENS_REST_WRITE || op == OPENS_REST_CREATE,
         .no_handles = op == OPENS_REST_DELETE || op == OPENS_REST_RENAME,
@@ -38,7 +38,7 @@ static bool rest_pending(const struct opens_file *f)
     return false;
 }
 
-/* A write wants the whole file free of locks, a read wants it free of exclusive ones. */
+/* A write needs a file without locks, a read one without exclusive locks. */
 static bool locked_against(const struct opens_file *f, enum opens_rest op)
 {
     bool write = op == OPENS_REST_WRITE || op == OPENS_REST_CREATE;
@@ -50,7 +50,7 @@ static bool locked_against(const struct opens_file *f, enum opens_rest op)
     return false;
 }
 
-/* An SMB open or lock that waits for claims to end goes first; else it might wait for ever. */
+/* An SMB open or lock that waits for claims goes first; otherwise it might wait for ever. */
 static bool others_go_first(const struct opens_file *f)
 {
     for (const struct opens_wait *w = f->waits; w != NULL; w = w->next)

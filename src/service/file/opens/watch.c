@@ -103,7 +103,7 @@ bool watches_any(const struct watches *all)
 
 /* ---- telling ---- */
 
-/* Whom to call once the lock is given up: copies, for the watches may be gone by then. */
+/* The callbacks to make after unlocking: copies, because the watches may be gone by then. */
 struct calls {
     struct buf list; /* of struct watch_request, on the heap */
 };

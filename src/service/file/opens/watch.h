@@ -56,14 +56,14 @@ struct watch_request {
     struct opens_key directory;
     bool recursive;
     unsigned what; /* CHANGE_* that it is for */
-    /* There are news. Called on any thread, without the lock; no call back from within. `owner`
-     * outlives the registry's use, as with opens_owner; id names the watcher to it. */
+    /* There are news. Called on any thread, without the lock; do not call back from within. `owner`
+     * outlives the registry's use, as with opens_owner; id identifies the watcher to it. */
     void (*ready)(void *owner, uint64_t id);
     void *owner;
     uint64_t id;
 };
 
-/* NULL when there are too many. */
+/* NULL if there are too many. */
 struct watch *watch_new(struct watches *all, const struct watch_request *request);
 void watch_free(struct watches *all, struct watch *w);
 
@@ -79,7 +79,7 @@ enum watch_news watch_take(struct watches *all, struct watch *w,
                            void (*visit)(void *arg, enum change_action action, struct str path),
                            void *arg);
 
-/* Without the lock: whether anybody watches anything. */
+/* Returns true if anybody watches anything. Needs no lock. */
 bool watches_any(const struct watches *all);
 /* After the commit. */
 void watches_tell(struct watches *all, uint64_t share, const struct file_change *first);
