@@ -20,7 +20,7 @@
 #pragma GCC poison sprintf vsprintf
 /* str_cut. */
 #pragma GCC poison strtok
-/* str_to_u64 and its like. */
+/* Use str_to_u64 and the like. */
 #pragma GCC poison sscanf atoi atol atoll atof
 /* random_bytes (core/guid.h). OpenSSL's headers have parameters called rand, so only the call is
  * made an error. */

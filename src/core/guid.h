@@ -19,9 +19,9 @@ struct guid guid_random(void);
 void random_bytes(void *out, size_t n);
 uint64_t random_u64(void);
 
-/* Every text form that .NET's Guid.Parse takes, in any case of the digits: 32 digits; 8-4-4-4-12;
+/* Every text form that .NET's Guid.Parse accepts, in any case of the digits: 32 digits; 8-4-4-4-12;
  * the latter in {} or (); {0x…,0x…,0x…,{0x…, eight of these}}. White space around it is allowed.
- * False when it is none; *out is then untouched. */
+ * False if it is malformed; *out is then unchanged. */
 bool guid_parse(struct str text, struct guid *out);
 
 /* Writes the canonical text (lower case, 8-4-4-4-12), no NUL. */

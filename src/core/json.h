@@ -50,7 +50,7 @@ struct json_reader {
     bool bad;
 };
 
-/* A byte order mark before the text is passed over. */
+/* Skips a byte order mark before the text. */
 struct json_reader json_reader_of(struct arena *a, struct str text);
 /* The next value; of an object or array only its opening. */
 struct json_value json_value(struct json_reader *r);

@@ -77,7 +77,7 @@ static inline bool ascii_alpha(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Value of a hex digit, -1 when it is none. */
+/* Value of a hex digit, -1 for another character. */
 static inline int ascii_hex(char c)
 {
     unsigned digit = (unsigned char)c - (unsigned)'0';

@@ -20,7 +20,7 @@ void time_iso(int64_t ticks, char out[TIME_ISO_BYTES]);
 void time_put_rfc1123(struct buf *b, int64_t ticks);
 void time_put_iso(struct buf *b, int64_t ticks);
 
-/* RFC 1123, RFC 850 or asctime form, whole seconds. False when it is none of them. */
+/* RFC 1123, RFC 850 or asctime form, whole seconds. False for any other form. */
 bool time_parse_http(struct str text, int64_t *ticks);
 /* YYYY-MM-DD, YYYY-MM-DDThh:mmTZD, …:ssTZD, …:ss.f{1,7}TZD with TZD "Z" or ±hh:mm. */
 bool time_parse_iso(struct str text, int64_t *ticks);

@@ -34,7 +34,7 @@ struct uri_param {
     bool plain;       /* name and value are as sent, and ASCII without NUL */
 };
 
-/* Walks a query string (without its '?'). Empty parts ("&&") are passed over. */
+/* Iterates over a query string (without its '?'). Empty parts ("&&") are skipped. */
 struct uri_query {
     struct str rest;
     size_t parts;   /* number so far, including empty ones */

@@ -11,14 +11,15 @@
 
 #define XML_DECLARATION "<?xml version=\"1.0\" encoding=\"utf-8\"?>"
 
-/* False when the text holds what XML 1.0 cannot carry (most control characters, U+FFFE, U+FFFF) or
- * is not UTF-8. Blob names of that kind are sent percent-encoded with an attribute that says so. */
+/* False if the text has characters that XML 1.0 cannot represent (most control characters, U+FFFE,
+ * U+FFFF) or is not UTF-8. Blob names of that kind are sent percent-encoded with an attribute that
+ * says so. */
 bool xml_can_hold(struct str text);
 /* Returns how many leading bytes are printable ASCII without markup, which need no escaping
  * anywhere. Most texts are entirely plain, and the check takes eight bytes at a time. */
 size_t xml_plain(struct str text);
 /* Appends the text with <, >, & and CR escaped; each byte or character that xml_can_hold refuses
- * becomes U+FFFD, so the document is well-formed whatever the text is. */
+ * becomes U+FFFD, so the document is well-formed for any text. */
 void xml_put_text(struct buf *out, struct str text);
 /* The same for an attribute's value between double quotes: also ", tab and LF. */
 void xml_put_attribute(struct buf *out, struct str value);
@@ -48,12 +49,12 @@ struct xml_node {
 };
 
 /* Parses a whole document in UTF-8 (a byte order mark is fine), UTF-16, ISO-8859-1 or ASCII. The
- * tree lives in the arena. ERR_INVALID_XML_DOCUMENT for whatever is not well-formed, for any
- * DOCTYPE (so there are no entities beyond the five), and past the limits above. Other
- * attributes, comments and processing instructions are read over. */
+ * tree is in the arena. ERR_INVALID_XML_DOCUMENT if it is malformed, for any DOCTYPE (so there are
+ * no entities beyond the five), and past the limits above. Other attributes, comments and
+ * processing instructions are ignored. */
 struct err xml_parse(struct arena *a, struct str document, struct xml_node **root);
 
-/* The first child of that name; NULL when there is none, or when node is NULL. */
+/* The first child of that name; NULL if there is none, or if node is NULL. */
 const struct xml_node *xml_child(const struct xml_node *node, struct str name);
 /* Its text; absent when there is no such child. */
 struct str xml_child_text(const struct xml_node *node, struct str name);

@@ -51,7 +51,7 @@ struct structured_reader {
     unsigned char field[STRUCTURED_HEADER_BYTES]; /* bytes received of the current field */
     size_t have;
     uint64_t segments; /* how many there are */
-    uint64_t number;   /* of the one under way */
+    uint64_t number;   /* of the current one */
     uint64_t segment_length, segment_left;
     uint64_t segment_crc64, crc64;
 };

@@ -11,8 +11,8 @@
  * value starts there and needs no end. */
 uint64_t crc64(uint64_t before, struct str bytes);
 
-/* The checksum of two runs of bytes joined, from their own checksums and the length of the second.
- * Takes well under a microsecond whatever the length. */
+/* The checksum of two joined runs of bytes, from their checksums and the length of the second.
+ * Takes well under a microsecond for any length. */
 uint64_t crc64_join(uint64_t first, uint64_t second, uint64_t second_length);
 
 /* The portable way, for machines without a carry-less multiply and for tests to compare with. */

@@ -21,7 +21,7 @@ struct from_url {
         struct engine_state *state;
     } file;                  /* the same, of a file of this server */
     struct blob_head remote; /* the properties of the other server's source, or of the file */
-    /* What is wanted of it. */
+    /* The requested part. */
     bool has_range;
     uint64_t offset, length;
     uint64_t size_max;

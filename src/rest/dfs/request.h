@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the Data Lake operations have in common on the wire. */
+/* The headers and parameters that the Data Lake operations share. */
 #ifndef REST_DFS_REQUEST_H
 #define REST_DFS_REQUEST_H
 
@@ -15,7 +15,7 @@ struct str dfs_header(const struct rest_call *call, struct str name);
 /* x-ms-properties: "name=base64,…", as pairs.h encodes them. ERR_INVALID_PROPERTY_NAME. */
 struct err dfs_read_properties(struct rest_call *call, struct str *out);
 void dfs_put_properties(struct rest_call *call, const struct blob_head *head);
-/* x-ms-content-type and its like; with an MD5 to keep. Absent where not sent. */
+/* x-ms-content-type and the like; with an MD5 to store. Absent if not sent. */
 struct err dfs_read_http(struct rest_call *call, struct blob_http *out);
 /* x-ms-acl; *given: it was sent. `removes` as in acl_parse. */
 struct err dfs_read_acl(struct rest_call *call, bool removes, struct path_acl *out, bool *given);

@@ -142,7 +142,7 @@ struct err rest_flush_path_decode(struct rest_call *call)
     TRY(read_position(call, &write->args));
     TRY(read_flag(call, STR("retainUncommittedData"), &write->args.retain));
     TRY(read_flag(call, STR("close"),
-                  &close)); /* tells subscribers of events, which there are none of */
+                  &close)); /* it only concerns event subscribers, which do not exist */
     TRY(read_lease_action(call, &write->args, true));
     return dfs_read_http(call, &write->args.http);
 }

@@ -29,7 +29,7 @@ struct entity_view {
     struct str endpoint; /* "http://host:port/account/" */
     struct str account;
     struct str table;         /* as the request names it */
-    const struct str *select; /* the properties asked for; NULL: all */
+    const struct str *select; /* the requested properties; NULL: all */
     size_t select_count;
 };
 

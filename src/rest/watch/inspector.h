@@ -121,7 +121,7 @@ struct inspector_foreign {
     struct str account, share, path;
     enum err_code error; /* of a refusal */
     int64_t at;          /* ticks */
-    struct str sent;     /* what it asked for */
+    struct str sent;     /* the access that it requested */
     struct str holder;   /* the conflicting holder; absent: a REST lease */
     struct str client;   /* the name that the client gave */
     const struct sockaddr_storage *peer;

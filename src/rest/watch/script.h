@@ -113,8 +113,8 @@ size_t script_holds(struct script *s, struct script_hold out[SCRIPT_HOLDS_MAX]);
 /* Removes all faults and holds. */
 void script_clear(struct script *s);
 uint64_t script_struck(struct script *s); /* faults applied so far, including removed ones */
-/* Returns true if the request matches. A request without an operation matches only where none is
- * asked for. */
+/* Returns true if the request matches. A request without an operation matches only a rule without
+ * one. */
 bool script_fits(const struct script_match *m, const struct rest_call *call);
 
 /* The journal of requests (rest/watch/requests.h). */

@@ -102,7 +102,7 @@ struct err blob_save_unchanged(struct txn *t, struct blob *blob);
 /* Deletes the head. These three keep the tag index in step, so that no operation can forget it. */
 struct err blob_forget(struct txn *t, struct blob *blob);
 
-/* What a writer of paths is told of the head. */
+/* The results of a write to a path. */
 struct blob_written {
     int64_t etag;
     int64_t last_modified;

@@ -279,7 +279,7 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
 
 /* ---- Delete Blob ---- */
 
-/* A deletion under way. */
+/* A running deletion. */
 struct deletion {
     struct txn *txn;
     struct blob_delete_args *args;

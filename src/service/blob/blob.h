@@ -61,7 +61,7 @@ struct blob_get_args {
     bool wants_content;
     bool wants_bytes; /* also read the range into memory, for its checksum: ERR_OUT_OF_RANGE_INPUT
                          for one above BLOB_RANGE_BYTES_MAX */
-    /* The range asked for. */
+    /* The requested range. */
     bool has_range;
     uint64_t range_offset;
     uint64_t range_length; /* at most this much */

@@ -85,7 +85,7 @@ struct str bf_blocks(struct blob_fixture *f, struct blob_request request);
 
 /* ---- looking behind ---- */
 
-/* The blob's content; fails the test when there is none. */
+/* The blob's content; fails the test if there is none. */
 struct str bf_content(struct blob_fixture *f, const char *name);
 /* One operation of a fault loop. */
 typedef struct err bf_operation(struct blob_fixture *f);
@@ -97,7 +97,7 @@ void bf_fail_and_end(struct blob_fixture *f, bf_operation *run);
 /* All rows of all partitions, keys and values. */
 struct str bf_dump(struct blob_fixture *f);
 size_t bf_rows(struct blob_fixture *f);
-/* Everything there is of the blob, as bf_list has it, without the names. */
+/* All heads of the blob, in the form of bf_list, without the names. */
 struct str bf_kinds(struct blob_fixture *f, const char *name);
 /* Deletes what has expired, until nothing has. */
 void bf_expire(struct blob_fixture *f);

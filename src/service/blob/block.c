@@ -127,7 +127,7 @@ struct err blob_put_block(struct txn *t, void *arg)
 
 /* ---- Put Block List ---- */
 
-/* A commit under way. */
+/* A running commit. */
 struct commit {
     struct txn *txn;
     const struct blob *blob;

@@ -8,7 +8,7 @@
 struct block_index_entry {
     struct str id;
     uint64_t size;
-    uint64_t offset;   /* of a committed block: where it lies in the blob */
+    uint64_t offset;   /* of a committed block: its offset in the blob */
     struct str pieces; /* of an uncommitted one, encoded */
     bool used;
 };
@@ -31,7 +31,7 @@ struct err block_index_uncommitted(struct txn *t, struct str set, struct block_i
 
 /* Sorts by id: needed before block_index_find in an index of committed blocks. */
 void block_index_sort(struct block_index *index);
-/* NULL when there is none. */
+/* NULL if there is none. */
 struct block_index_entry *block_index_find(struct block_index *index, struct str id);
 
 #endif

@@ -73,7 +73,7 @@ struct step {
     struct block_stage next;   /* as it is after it */
 };
 
-/* A step under way. */
+/* A running step. */
 struct staging {
     struct txn *txn;
     struct block_stage *next;

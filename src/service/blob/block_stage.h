@@ -25,7 +25,7 @@ struct block_content {
     uint64_t id;
     unsigned rows;
     uint64_t size;
-    bool extents; /* some piece lies in an extent */
+    bool extents; /* some piece is in an extent */
     uint64_t blocks;
 };
 

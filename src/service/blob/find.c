@@ -7,7 +7,7 @@
 #include "service/common/name.h"
 #include "service/common/rows.h"
 
-/* A search under way. */
+/* A running search. */
 struct search {
     struct txn *txn;
     struct blob_find_args *args;
@@ -15,7 +15,7 @@ struct search {
     struct cursor *probe;         /* checks if a name has another tag's value */
     const struct tag_step *leads; /* the leading comparison */
     struct str lower;             /* the least value of its tag that can match; may be empty */
-    struct str upper;             /* the greatest; absent when there is none */
+    struct str upper;             /* the greatest; absent if there is none */
     bool needs_head;              /* more is wanted than the leading tag */
     struct str only;              /* the only container that can match; absent if any can */
     size_t found;

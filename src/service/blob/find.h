@@ -11,14 +11,14 @@
 
 enum {
     FIND_RESULTS_MAX = 5000,
-    FIND_LOOKS_MAX = 10000, /* containers and rows looked at for one page; then the page ends */
+    FIND_LOOKS_MAX = 10000, /* containers and rows examined for one page; then the page ends */
 };
 
 struct blob_found {
     struct str container;
     struct str name;
     struct str tags; /* at least those that the expression names, as pairs.h encodes them */
-    int64_t version; /* its id; 0: it has none, or versions were not asked for */
+    int64_t version; /* its id; 0: it has none, or versions were not requested */
     bool is_current; /* with a version */
 };
 

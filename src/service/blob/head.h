@@ -60,7 +60,7 @@ struct blob_protection {
 struct blob_path {
     bool directory;
     uint64_t id;             /* of a directory: what its entries' keys begin with; 0: the root */
-    unsigned mode;           /* owner, group, other and the sticky bit, as octal modes have them */
+    unsigned mode;           /* owner, group, other and the sticky bit, as in octal modes */
     struct str owner, group; /* absent: $superuser */
     struct str acl;          /* the entries beyond the mode, as acl.h encodes them */
     struct str encryption_context;
@@ -81,8 +81,8 @@ struct blob_head {
     bool content_beside;   /* it has no map: its bytes are the body of the head's row. Only for a
                               base: see blob_settle_content */
     bool content_shared;   /* another head names it too: see blob_key_shares */
-    uint64_t block_count;  /* committed blocks, whose list lies beside the content */
-    uint64_t blocks;       /* the id of the set of uncommitted blocks; 0 when there is none */
+    uint64_t block_count;  /* committed blocks, whose list is stored beside the content */
+    uint64_t blocks;       /* the id of the set of uncommitted blocks; 0 if there is none */
     bool blocks_appended;  /* they are appends by position (path_append.h), not blocks with ids */
     int64_t appended; /* ticks of the last append to an empty file whose appends are the body of the
                          head's row; 0: none. Discarded after a week, like uncommitted blocks

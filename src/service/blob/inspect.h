@@ -8,7 +8,7 @@
 
 enum {
     BLOB_INSPECT_MAX = 1000,    /* leases of one answer */
-    BLOB_INSPECT_ROWS = 200000, /* rows looked at for it */
+    BLOB_INSPECT_ROWS = 200000, /* rows examined for it */
 };
 
 struct blob_leased {
@@ -23,7 +23,7 @@ struct blob_inspect {
     struct str account;
     struct blob_leased *leases; /* those that are leased or breaking */
     size_t count;
-    size_t rows; /* looked at */
+    size_t rows; /* examined */
     bool cut;    /* there may be more */
 };
 /* A read; runs in any partition, and scans all of the account's. */

@@ -87,7 +87,7 @@ static struct err emit_prefix(struct listing *l, struct str name, size_t end)
     return cursor_skip(l->cursor, key);
 }
 
-/* Emits the item, or the prefix that stands for it and others. Sets *full instead if the page is
+/* Emits the item, or the prefix that represents it and others. Sets *full instead if the page is
  * full; else *moved tells if the cursor has already advanced. */
 static struct err emit(struct listing *l, struct str name, struct blob_list_item *item, bool *full,
                        bool *moved)
@@ -249,7 +249,7 @@ struct err blob_list_blobs(struct txn *t, void *arg)
 
 /* ---- containers ---- */
 
-/* A listing of containers under way. */
+/* A running listing of containers. */
 struct container_listing {
     struct arena *arena;
     struct container_list_args *args;

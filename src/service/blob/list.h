@@ -9,7 +9,7 @@
 
 enum {
     LIST_RESULTS_MAX = 5000,
-    LIST_SCAN_MAX = 100000, /* rows looked at for one page, found or not; then the page ends */
+    LIST_SCAN_MAX = 100000, /* rows examined for one page, found or not; then the page ends */
 };
 
 struct blob_list_item {
@@ -30,7 +30,7 @@ struct blob_list_args {
     struct str end_before; /* absent, or the least name not wanted any more */
     struct str marker;     /* absent, or what `next` was */
     size_t max;
-    size_t look_max; /* rows looked at for this page; 0: LIST_SCAN_MAX (of a hierarchical one) */
+    size_t look_max; /* rows examined for this page; 0: LIST_SCAN_MAX (of a hierarchical one) */
     bool wants_snapshots;
     bool wants_versions;      /* previous ones */
     bool wants_deleted;       /* what is soft-deleted, of those that are wanted */

@@ -64,7 +64,7 @@ struct blob_page_ranges_args {
     struct blob_page_range *ranges;
     size_t count;
     bool more;
-    uint64_t next; /* the marker to go on with */
+    uint64_t next; /* the marker to continue with */
 };
 /* Get Page Ranges. ERR_INVALID_BLOB_TYPE, ERR_PREVIOUS_SNAPSHOT_NOT_FOUND,
  * ERR_PREVIOUS_SNAPSHOT_CANNOT_BE_NEWER, ERR_BLOB_OVERWRITTEN. */
@@ -113,7 +113,7 @@ struct err blob_pages_keep(struct txn *t, const struct blob_request *request, st
 /* For the sweeper: one bounded step of removing what was cut out of the blob. */
 struct err blob_pages_sweep_voids(struct txn *t, const struct sweep_item *item, struct str name,
                                   bool *done);
-/* The sweeper's: folds a chunk, and removes the note that asked for it. */
+/* For the sweeper: folds a chunk, and removes the note that requested it. */
 struct blob_fold {
     struct sweep_item item;
     struct str name; /* of the blob */

@@ -350,7 +350,7 @@ struct look {
     struct arena *arena;
     struct str after;
     struct str key;   /* the row to look for */
-    struct str found; /* the first partition that has it; absent when none of them has */
+    struct str found; /* the first partition that has it; absent if none has */
     struct str last;  /* where the look ended */
     bool end;         /* there are no more containers */
 };

@@ -47,7 +47,7 @@ struct census {
     int64_t next_walk_ms; /* of a large store */
     struct tallied last, current;
 
-    /* The walk under way. */
+    /* The running scan. */
     bool walking;
     int64_t began_ms;
     struct census_position at;

@@ -14,7 +14,7 @@ enum {
     CENSUS_STEP_MS = 50,
     CENSUS_PAUSE_MS = 60000,   /* between two scans of a large store */
     CENSUS_ASKED_MS = 300000,  /* how long one request keeps scans running */
-    CENSUS_LEASES_MAX = 65536, /* whose ends are kept; more count as held until the next walk */
+    CENSUS_LEASES_MAX = 65536, /* with recorded ends; others count until the next scan */
 };
 
 enum census_kind {
@@ -46,7 +46,7 @@ struct census_counts {
     bool known;       /* a scan is complete */
     int64_t taken_at; /* ticks: when it ended */
     int64_t walk_ms;  /* how long it took, with its pauses */
-    uint64_t rows;    /* that it looked at */
+    uint64_t rows;    /* that it examined */
     uint64_t objects[CENSUS_KINDS];
     uint64_t bytes[CENSUS_KINDS];
     uint64_t leases[CENSUS_LEASED_KINDS]; /* active at the time of the request */

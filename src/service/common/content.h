@@ -2,9 +2,9 @@
 /* The content of a blob or file: a map from offsets to pieces. A piece is a few bytes in the row
  * itself, a part of an extent, or a hole that reads as zeros.
  *
- * The map has rows of its own, apart from the object's properties, so that listings never touch
- * it. The service chooses a key prefix for each content. Each row is a chunk of the map, keyed
- * by prefix + the offset (big-endian) where it begins, so that one seek finds a range. The space
+ * The map has separate rows, apart from the object's properties, so that listings never touch it.
+ * The service chooses a key prefix for each content. Each row is a chunk of the map, keyed by
+ * prefix + the offset (big-endian) where it begins, so that one seek finds a range. The space
  * between two chunks is a hole. The rows that name an extent count as its references. */
 #ifndef SERVICE_COMMON_CONTENT_H
 #define SERVICE_COMMON_CONTENT_H
@@ -77,9 +77,9 @@ struct err content_write(struct content_writer *w, const struct piece *piece,
 /* Afterwards w->size and w->rows tell the size of the content. */
 struct err content_write_end(struct content_writer *w);
 
-/* Returns the pieces of [offset, offset + length), clipped, including holes. They and their
- * inline bytes are in the arena, so they outlive the transaction. The range must lie within the
- * content: what no chunk covers reads as a hole. ERR_CORRUPT if a chunk is malformed. */
+/* Returns the pieces of [offset, offset + length), clipped, including holes. They and their inline
+ * bytes are in the arena, so they outlive the transaction. The range must be within the content: a
+ * part that no chunk covers reads as a hole. ERR_CORRUPT if a chunk is malformed. */
 struct err content_read(struct txn *t, struct str prefix, uint64_t offset, uint64_t length,
                         struct arena *a, struct pieces *out);
 struct content_part {
@@ -97,7 +97,7 @@ struct content_walk {
     struct txn *txn;
     struct str prefix;
     struct cursor *cursor; /* NULL: not opened yet */
-    bool in_step;          /* it stands at the chunk */
+    bool in_step;          /* it is at the chunk */
     struct str chunk;      /* absent: none; else the row of [start, end) */
     uint64_t start, end;
     struct reader rest; /* of the chunk, from the piece on that begins at `at` */

@@ -209,7 +209,7 @@ static struct err cut_in_chunk(struct interval_map *m, uint32_t chunk, uint32_t 
     return chunk_store(m, &c);
 }
 
-/* Removes the row (of either kind) that the cursor stands on. */
+/* Removes the row (of either kind) at the cursor. */
 static struct err remove_row(struct interval_map *m, struct vrow_cursor *c)
 {
     struct arena *a = txn_arena(m->rows->txn);

@@ -56,9 +56,9 @@ struct interval_map {
  * at offset, and whether it goes into the row or into an extent. */
 uint32_t interval_piece_length(uint64_t offset, uint64_t length, enum piece_kind *kind);
 
-/* Writes pieces one after the other from offset on. Each lies within one chunk, as
- * interval_piece_length divides them. Holes are cut out. `claim` says how extents are
- * referenced. ERR_SERVER_BUSY if a chunk is too fragmented to take more before it is folded. */
+/* Writes pieces one after the other from offset on. Each is within one chunk, as
+ * interval_piece_length divides them. Holes are cut out. `claim` says how extents are referenced.
+ * ERR_SERVER_BUSY if a chunk is too fragmented for more writes before it is folded. */
 struct err interval_write(struct interval_map *m, uint64_t offset, const struct pieces *pieces,
                           enum piece_claim claim);
 

@@ -9,7 +9,7 @@
 
 struct interval_copy_row {
     struct str rest; /* the key after the content's prefix */
-    struct str key;  /* where the value lies: current or historic */
+    struct str key;  /* where the value is: current or historic */
     int64_t stamp;
 };
 

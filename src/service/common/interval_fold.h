@@ -34,8 +34,8 @@ struct interval_folding {
     void *arg;
     /* In a view and in an update: finds the map; sets *map to NULL if it no longer exists. */
     struct err (*open)(struct txn *t, void *arg, struct interval_map **map);
-    /* In the update: removes the request for the fold, whatever the outcome. The next write to
-     * the chunk asks again. */
+    /* In the update: removes the request for the fold, with any outcome. The next write to the
+     * chunk requests it again. */
     struct err (*drop_note)(struct txn *t, void *arg);
     /* In the update, after the fold: saves the map's changes. */
     struct err (*keep)(struct txn *t, void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading: finds the written parts of a range; blocks lie over chunks. */
+/* Reading: finds the written parts of a range; blocks cover chunks. */
 #include <assert.h>
 
 #include "service/common/interval_rows.h"
@@ -142,7 +142,7 @@ static struct err walk_chunk_by_gets(struct walk *w, uint32_t index)
 
 /* ---- by a cursor ---- */
 
-/* The cursor stands on the first row of a chunk; leaves it on the first row of another. */
+/* The cursor is at the first row of a chunk; leaves it at the first row of another. */
 static struct err walk_chunk_by_cursor(struct walk *w, struct vrow_cursor *c, uint32_t index)
 {
     uint32_t chunk;
@@ -247,9 +247,9 @@ struct err interval_walk_since(const struct interval_map *m, struct interval_ran
     return walk_all(&w);
 }
 
-/* A byte that is no longer written was in a row that has changed: a cut affects the chunk and
- * the blocks over it alike. It cannot lie under an unchanged block, because there it would still
- * be written. */
+/* A byte that is no longer written was in a row that has changed: a cut affects the chunk and the
+ * blocks over it alike. It cannot be under an unchanged block, because there it would still be
+ * written. */
 struct err interval_walk_changed(const struct interval_map *m, struct interval_range range,
                                  int64_t until, interval_visit *visit, void *arg)
 {

@@ -50,7 +50,7 @@ struct str interval_chunk_key(const struct interval_map *m, uint32_t chunk);
 struct str interval_block_key(const struct interval_map *m, uint32_t chunk, uint32_t block);
 /* Splits what follows the prefix; *block is -1 for a chunk's row. */
 bool interval_key_read(struct str rest, uint32_t *chunk, int *block);
-/* True if a row of the chunk, written at `stamp`, lies in a void. */
+/* True if a row of the chunk, written at `stamp`, is in a void. */
 bool interval_is_void(const struct interval_map *m, uint32_t chunk, int64_t stamp);
 
 /* Returns how long before this update a piece was written. Only the snapshots before and after

@@ -28,7 +28,7 @@ enum record_kind {
     /* Stored as bytes. */
     RECORD_BYTES, /* struct str; absent is not the same as empty */
     RECORD_RAW,   /* an array of `size` bytes; not written if all are zero */
-    RECORD_INNER, /* a struct with a table of its own; not written if it has no field */
+    RECORD_INNER, /* a struct with a separate table; not written if it has no field */
     RECORD_CODED, /* any other member, written and read by two functions */
 };
 

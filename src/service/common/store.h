@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every service works on: the engine and the clock, and the few engine calls that front
+/* The common base of all services: the engine and the clock, and the few engine calls that front
  * ends make. A front end includes this header, never engine/engine.h. */
 #ifndef SERVICE_COMMON_STORE_H
 #define SERVICE_COMMON_STORE_H

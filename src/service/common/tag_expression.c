@@ -56,7 +56,7 @@ static bool take_text(struct parser *p, struct str text)
     return true;
 }
 
-/* Takes quoted text; a doubled quote stands for one. */
+/* Takes quoted text; a doubled quote means one. */
 static bool take_quoted(struct parser *p, char quote, struct str *out)
 {
     skip_space(p);

@@ -172,8 +172,8 @@ static struct err pass_past(struct vrow_cursor *c, struct str key)
     return cursor_skip(c->past, str_head(all, all.n - VROW_STAMP_BYTES));
 }
 
-/* Moves to the first historic row of the key that the snapshot, or a later one, saw. The cursor
- * stands on the key's first row. */
+/* Moves to the first historic row of the key that the snapshot, or a later one, saw. The cursor is
+ * at the key's first row. */
 static struct err seek_past(struct vrow_cursor *c, struct str key)
 {
     for (unsigned i = 0; i < PAST_STEPS; i++) {

@@ -63,8 +63,8 @@ struct err vrow_put(const struct vrow_scope *s, struct str key, const struct vro
                     struct str value, bool *past);
 struct err vrow_del(const struct vrow_scope *s, struct str key, const struct vrow *old, bool *past);
 
-/* A cursor over the keys with the prefix, as the scope sees them. Current rows may be changed
- * while it stands on them. */
+/* A cursor over the keys with the prefix, as the scope sees them. Current rows may be changed while
+ * it is at them. */
 struct vrow_cursor;
 struct err vrow_cursor_open(const struct vrow_scope *s, struct str prefix,
                             struct vrow_cursor **out);

@@ -50,7 +50,7 @@ struct file_lease_inspect {
     struct str account;
     struct file_lease_seen *leases; /* of files, those that are leased */
     size_t count;
-    size_t rows; /* looked at */
+    size_t rows; /* examined */
     bool cut;    /* there may be more */
 };
 /* Waits for the disk. */

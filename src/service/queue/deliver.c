@@ -8,10 +8,10 @@
 #include "service/queue/page.h"
 
 enum {
-    /* How many useless items (deleted pages, expired messages) one search may pass over. A get
-     * that reaches the limit removes what it has met and continues in another transaction. A
-     * peek only reads and cannot continue, so it searches much further before it reports an
-     * empty queue. */
+    /* How many useless items (deleted pages, expired messages) one search may skip. A get that
+     * reaches the limit removes those it has found and continues in another transaction. A peek
+     * only reads and cannot continue, so it searches much further before it reports an empty
+     * queue. */
     GET_LOOK_MAX = 512,
     PEEK_LOOK_MAX = 4096,
     /* How many pages with v rows of the same time are compared at once. A v row stores its time
@@ -22,10 +22,10 @@ enum {
     PAGES_TOGETHER_MAX = 16,
 };
 
-/* How far into the future a search for due messages looks. If it finds none, no later search
- * starts before that time. So a queue with many messages in flight, whose v rows come and go, is
- * searched at most ten times a second, and each tombstone is passed over once. The value is
- * below the shortest visibility timeout, so a get never meets its own v rows. */
+/* How far into the future a search for due messages looks. If it finds none, no later search starts
+ * before that time. So a queue with many messages in flight, whose v rows come and go, is searched
+ * at most ten times a second, and each tombstone is skipped once. The value is below the shortest
+ * visibility timeout, so a get never finds its own v rows. */
 #define LOOK_AHEAD (TICKS_PER_SECOND / 10)
 
 /* A transaction loads each page once, so that all changes to a page are made to one copy. */
@@ -57,12 +57,12 @@ struct search {
     struct txn *t;
     const struct queue_state *s;
     int64_t now;
-    unsigned left; /* how many more useless items the search may pass over */
+    unsigned left; /* how many more useless items the search may skip */
     struct loaded *pages;
     struct expired *expired; /* expired messages found on the way */
 
     uint64_t head;   /* no message before this number waits in the log */
-    uint64_t wanted; /* how many messages the caller asked for */
+    uint64_t wanted; /* how many messages the caller requested */
     bool fetched;    /* the first pages of the log were read together */
     bool has_logged;
     struct chosen logged; /* the message at head */
@@ -115,7 +115,7 @@ static const struct slot *slot_at(const struct chosen *c)
     return &c->at->page.slots[c->slot];
 }
 
-/* True if the message can be handed out. An expired message is remembered for removal. */
+/* True if the message can be delivered. An expired message is remembered for removal. */
 static bool search_wants(struct search *f, const struct chosen *c)
 {
     if (slot_at(c)->expires > f->now)
@@ -406,7 +406,7 @@ static struct err hand_out(struct txn *t, struct queue_state *s, const struct ch
     return show(t, s, c, get);
 }
 
-/* Writes the state that the search found and the messages that are handed out. */
+/* Writes the state that the search found and the delivered messages. */
 static struct err take(struct txn *t, struct queue_state *s, const struct search *f,
                        const struct found *found, struct queue_get_messages *get)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues as an operator sees them: how many messages wait in total, and the state of each
- * message of a queue. These functions only read: no message is handed out and no dequeue is
- * counted. */
+/* Queues as an operator sees them: how many messages wait in total, and the state of each message
+ * of a queue. These functions only read: no message is delivered and no dequeue is counted. */
 #ifndef SERVICE_QUEUE_INSPECT_H
 #define SERVICE_QUEUE_INSPECT_H
 
@@ -28,10 +27,10 @@ struct err queue_usage(struct store *store, struct queue_usage *out);
 struct queue_seen {
     struct guid id;
     int64_t inserted, expires;
-    int64_t next_visible; /* 0: it was never handed out */
-    int64_t handed_out;   /* when it was last handed out, updated or put */
+    int64_t next_visible; /* 0: it was never delivered */
+    int64_t handed_out;   /* when it was last delivered, updated or put */
     uint64_t dequeues;
-    struct str text; /* absent unless texts were asked for and fit */
+    struct str text; /* absent unless texts were requested and fit */
 };
 struct queue_inspect {
     struct arena *arena;

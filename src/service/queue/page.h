@@ -25,7 +25,7 @@ struct __attribute__((packed)) slot {
     unsigned char unused : 5;
     int64_t expires;
     int64_t next_visible; /* valid if timed */
-    uint64_t receipt;     /* stamp of the update that last handed it out, or put it */
+    uint64_t receipt;     /* stamp of the update that last delivered it, or put it */
     uint64_t dequeues;
 };
 static_assert(sizeof(struct slot) == 33, "as it is stored");

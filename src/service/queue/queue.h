@@ -49,7 +49,7 @@ engine_fn queue_delete;
 
 struct queue_properties {
     struct arena *arena;
-    struct str metadata; /* absent when there are none */
+    struct str metadata; /* absent if there are none */
     uint64_t count;      /* of messages, visible or not */
 };
 engine_fn queue_get_metadata;
@@ -62,7 +62,7 @@ engine_fn queue_set_metadata;
 /* The stored access policies, as the bytes that the front end and auth agree on. */
 struct queue_acl {
     struct arena *arena; /* of get */
-    struct str policies; /* absent when there are none */
+    struct str policies; /* absent if there are none */
 };
 engine_fn queue_get_acl;
 engine_fn queue_set_acl;
@@ -105,8 +105,7 @@ struct queue_get_messages {
     bool again;
     bool nothing; /* output of queue_poll_messages */
 };
-/* A read that tells whether a get is worth a write: sets `nothing` if no message can be visible
- * now. */
+/* A read that checks if a get is worth a write: sets `nothing` if no message can be visible now. */
 engine_fn queue_poll_messages;
 engine_fn queue_get_messages;
 engine_fn queue_peek_messages;
@@ -144,7 +143,7 @@ struct queue_list {
     size_t count;
     struct str next; /* the next page's `from`; absent at the end */
 };
-/* A read over all queues of the account, whatever partition it runs in. */
+/* A read over all queues of the account; runs in any partition. */
 engine_fn queue_list;
 
 /* Background job: deletes expired messages, and the rows that deleted queues and cleared

@@ -23,7 +23,7 @@
 
 /* A message's number consists of its page and its slot in the page. */
 enum { PAGE_SHIFT = 5, PAGE_SLOTS_MAX = 1 << PAGE_SHIFT };
-/* Numbers of delayed messages. They are not in the log; each has a page of its own. */
+/* Numbers of delayed messages. They are not in the log; each has a separate page. */
 #define QUEUE_NUMBER_DELAYED (1ULL << 63)
 #define QUEUE_TIME_NEVER     INT64_MAX
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Query Entities: one scan over the partitions of a table, from position to position within the
- * filter's bounds, with the filter's program run over each row that lies in them. */
+ * filter's bounds, with the filter's program run over each row in them. */
 #include <assert.h>
 
 #include "service/common/name.h"
@@ -8,7 +8,7 @@
 #include "service/table/table_internal.h"
 
 enum {
-    /* A seek costs as much as a few steps, so what lies near is walked to. */
+    /* A seek costs as much as a few steps, so a near row is reached by stepping. */
     QUERY_NEAR_STEPS = 8,
     QUERY_ROWS_PER_LOOK_AT_CLOCK = 256,
     QUERY_BUDGET_BYTES = 1 << 20, /* of rows, where there is a budget */

@@ -29,7 +29,7 @@ struct blob_copy_args {
     struct str remote_etag;
     const struct pieces *pieces; /* the first of its content, or all; NULL: none yet */
     enum piece_claim claim;
-    bool as_block_blob;        /* whatever the source is */
+    bool as_block_blob;        /* for any type of source */
     bool needs_infinite_lease; /* of a leased destination: an asynchronous copy may outlast a finite
                                   lease */
     /* out */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of copies share, over blob_fixture.h: sources, copies within the fixture's
+/* Helpers for the tests of copies, over blob_fixture.h: sources, copies within the fixture's
  * container, blobs that take more than one transaction to copy. */
 #ifndef SERVICE_BLOB_COPY_FIXTURE_H
 #define SERVICE_BLOB_COPY_FIXTURE_H

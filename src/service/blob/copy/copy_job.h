@@ -39,7 +39,7 @@ struct copy_job {
 };
 
 struct err copy_job_save(struct txn *t, const struct copy_job *job);
-/* The mark of the partition goes with its last job. */
+/* The last job of the partition also removes the partition's mark. */
 struct err copy_job_drop(struct txn *t, const struct copy_job *job);
 /* *found is true if it exists; slices are borrowed. */
 struct err copy_job_load(struct txn *t, uint64_t incarnation, uint64_t id, struct copy_job *out,
@@ -94,7 +94,7 @@ struct copy_step_args {
 };
 engine_fn blob_step_copy;
 
-/* One step of a copy within this server, by blob_step_copy or its like; waits for the engine.
+/* One step of a copy within this server, by blob_step_copy or the like; waits for the engine.
  * *ended as above. */
 struct copy_job_ref {
     struct str partition;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source blob on this server. A view of its own partition finds it; the update in the
- * destination's partition then checks that it has not changed, and may name the same extents: only
- * references are copied. */
+/* A source blob on this server. A view of its partition finds it; the update in the destination's
+ * partition then checks that it has not changed, and may name the same extents: only references are
+ * copied. */
 #ifndef SERVICE_BLOB_SOURCE_H
 #define SERVICE_BLOB_SOURCE_H
 

@@ -89,7 +89,7 @@ static bool shows(const struct blob_list_args *args, bool directory)
     return args->only == LIST_ALL || args->only == (directory ? LIST_DIRECTORIES : LIST_FILES);
 }
 
-/* Lists a directory, or emits the one prefix that stands for it. `from`: where in it to start. */
+/* Lists a directory, or emits the one prefix that represents it. `from`: where in it to start. */
 static struct err enter(struct tree_listing *l, const struct waiting *w, struct str from)
 {
     bool groups = l->args->delimiter.n > 0;
@@ -161,7 +161,7 @@ static struct err take_head(struct level *v, struct str leaf, struct blob_list_i
     TRY(blob_head_decode(v->cursor->value, &item->head));
     blob_head_settle(&item->head, txn_now(l->txn));
     bool directory = item->head.path.directory;
-    bool own = !directory || args->delimiter.n == 0; /* else its prefix stands for it */
+    bool own = !directory || args->delimiter.n == 0; /* else its prefix represents it */
     if (own && shows(args, directory) && list_is_wanted(args, item, txn_now(l->txn)))
         emit(l, leaf, item);
     if (directory && !l->full && !args->entries_only)

@@ -8,7 +8,7 @@
 #include "service/blob/copy/copy_state.h"
 #include "service/common/name.h"
 
-/* A directory of the source, and the number that stands for its new id. */
+/* A directory of the source, and the number for its new id. */
 struct carry_directory {
     uint64_t id;
     uint32_t number;

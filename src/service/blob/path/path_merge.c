@@ -13,7 +13,7 @@ enum {
 };
 #define RUN_ARENA_LIMIT ((size_t)64 << 20)
 
-/* An append as its row has it. */
+/* The row of an append. */
 struct found {
     uint64_t position, end;
     int64_t stamp;

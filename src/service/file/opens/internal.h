@@ -20,7 +20,7 @@ struct opens_lease {
     bool counts;
     uint16_t epoch;
     bool breaking;
-    unsigned break_to; /* the state that the client was told */
+    unsigned break_to; /* the state that was sent to the client */
     unsigned wanted;   /* the state needed by now: a further break follows the answer */
     unsigned holders;  /* handles */
 };

@@ -9,7 +9,7 @@
 /* An empty range overlaps another only strictly inside it. */
 static bool meets(const struct opens_range *r, uint64_t offset, uint64_t length)
 {
-    uint64_t end = offset + length; /* one past; 0 stands for 2^64 */
+    uint64_t end = offset + length; /* one past; 0 means 2^64 */
     uint64_t r_end = r->offset + r->length;
     if (length == 0 || r->length == 0) {
         uint64_t point = length == 0 ? offset : r->offset;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open-file table: every open of every file and directory, by either front end, in one
- * place.
+/* The open-file table: every open of every file and directory, by either front end, in one place.
  *
- * SMB handles stay in it until they are closed. A REST operation is in it as a claim for as long
- * as it runs. A claim has the access and the sharing that docs/protocol/smb.md assigns to the
+ * SMB handles stay in it until they are closed. A REST operation is in it as a claim for as long as
+ * it runs. A claim has the access and the sharing that docs/protocol/smb.md assigns to the
  * operation, but it never makes anybody else fail: an SMB open that conflicts only with claims
  * waits for them. So one function decides for both front ends whether a request may proceed
- * (opens_conflict in check.c), and the answer cannot change between the check and the commit of
- * the following transaction: what would change it must wait for the claim.
+ * (opens_conflict in check.c), and the answer cannot change between the check and the commit of the
+ * following transaction: any operation that would change it must wait for the claim.
  *
  * The table is in memory, guarded by one lock, and calls nothing while it holds the lock.
  * Notifications (a break, the end of a wait) are callbacks made after unlocking. They may run on
- * any thread, so they only hand over. */
+ * any thread, so they only pass the news to the right one. */
 #ifndef SERVICE_FILE_OPENS_OPENS_H
 #define SERVICE_FILE_OPENS_OPENS_H
 
@@ -21,8 +20,8 @@
 /* The kinds of access that sharing considers; also the bits of a share mode. */
 enum opens_access { OPENS_READ = 1, OPENS_WRITE = 2, OPENS_DELETE = 4, OPENS_ALL = 7 };
 
-/* What a client caches: lease states and oplocks in one notation. Level II is R, exclusive is
- * RW, batch is RWH. */
+/* A client's cache: lease states and oplocks in one notation. Level II is R, exclusive is RW, batch
+ * is RWH. */
 enum opens_cache { OPENS_CACHE_NONE = 0, OPENS_CACHE_R = 1, OPENS_CACHE_H = 2, OPENS_CACHE_W = 4 };
 
 enum {
@@ -61,10 +60,10 @@ struct opens_notice {
     unsigned char lease_key[OPENS_LEASE_KEY_BYTES];
 };
 
-/* Callbacks from the table to a front end. Called on any thread, without the lock. The handle
- * may have been closed meanwhile, or opens_open may not have returned yet, so the handle is
- * identified by its owner's tag. `owner` must outlive the table: it is the front end itself, not
- * a connection. Do not call the table inside; hand over to the right thread. */
+/* Callbacks from the table to a front end. Called on any thread, without the lock. The handle may
+ * have been closed meanwhile, or opens_open may not have returned yet, so the handle is identified
+ * by its owner's tag. `owner` must outlive the table: it is the front end itself, not a connection.
+ * Do not call the table inside; pass the news to the right thread. */
 struct opens_owner {
     void (*break_cache)(void *owner, const struct opens_notice *notice);
     /* An operator or a REST client closes the handle, or somebody needs the file and the
