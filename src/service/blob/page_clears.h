@@ -6,8 +6,8 @@
  *
  * The list is short and part of the head. If it is full, the oldest entries are dropped: applying
  * the differences to a copy of the snapshot is still correct, because the dropped ranges are clear
- * there anyway. The list never has more than was cleared: pages that were written again are found
- * by reading the changed rows. */
+ * there anyway. The differences never report more than was cleared: pages that were written again
+ * are found by reading the changed rows. */
 #ifndef SERVICE_BLOB_PAGE_CLEARS_H
 #define SERVICE_BLOB_PAGE_CLEARS_H
 
