@@ -105,8 +105,8 @@ void announce_closed(const struct config *config, const struct announce_ports *p
 /* ---- the file ---- */
 
 /* A service without a port is left out. */
-static void put_place(struct json_writer *w, const struct config *config, const char *name,
-                      const char *host, uint16_t port)
+static void put_endpoint(struct json_writer *w, const struct config *config, const char *name,
+                         const char *host, uint16_t port)
 {
     struct buf url = buf_heap();
     if (port == 0)
@@ -132,10 +132,10 @@ static void put_ports(struct buf *out, const struct config *config,
     struct json_writer w = json_writer_of(out);
     json_open(&w, '{');
     for (size_t i = 0; i < CONFIG_SERVICES; i++)
-        put_place(&w, config, NAMES[i], config->host[i], ports->service[i]);
-    put_place(&w, config, "dfs", config->dfs_host, ports->dfs);
-    put_place(&w, config, "smb", config->smb_host, ports->smb);
-    put_place(&w, config, "admin", config->admin_host, ports->admin);
+        put_endpoint(&w, config, NAMES[i], config->host[i], ports->service[i]);
+    put_endpoint(&w, config, "dfs", config->dfs_host, ports->dfs);
+    put_endpoint(&w, config, "smb", config->smb_host, ports->smb);
+    put_endpoint(&w, config, "admin", config->admin_host, ports->admin);
     json_close(&w, '}');
     buf_putc(out, '\n');
 }

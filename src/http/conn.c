@@ -344,7 +344,7 @@ static void conn_again(struct loop_task *task)
 {
     struct http_conn *c = CONTAINER_OF(task, struct http_conn, again);
     c->again_posted = false;
-    http_input_ahead_ends(c);
+    http_input_prefetch_ends(c);
     if (c->cut) {
         conn_lose(c);
         return;
@@ -380,7 +380,7 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
         conn_lose(c);
     } else if ((events & EPOLLRDHUP) && c->state == CONN_WORK) {
         conn_tell_gone(c, false);
-    } else if (http_input_ahead(c)) {
+    } else if (http_input_prefetch(c)) {
         c->again_posted = true;
         loop_after_events(c->worker->loop, &c->again);
     } else {

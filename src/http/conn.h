@@ -94,9 +94,9 @@ struct http_conn {
     bool cut;      /* see http_conn_wind_up */
     bool secure;   /* its client used TLS, to another gateway */
     bool relayed;
-    bool counted;    /* in the server's connections, for the limits */
-    bool in_is_held; /* `in` points into held */
-    bool is_ahead;   /* the bytes in `in` wait for their turn: see http_input_ahead */
+    bool counted;       /* in the server's connections, for the limits */
+    bool in_is_held;    /* `in` points into held */
+    bool is_prefetched; /* the bytes in `in` wait for their turn: see http_input_prefetch */
     bool body_chunked;
     struct http_chunked chunked;
     uint64_t body_left; /* unread bytes; for a chunked body 1 until it has ended */
@@ -133,9 +133,9 @@ struct http_worker {
     struct http_conn *driving; /* whose input may be in the buffer */
     void *handler_memory;      /* see http_handler */
     char *buffer;
-    char *ahead;             /* input of several connections, one after the other */
-    size_t ahead_used;       /* bytes, of HTTP_BUFFER_BYTES */
-    size_t ahead_count;      /* connections whose input is there */
+    char *prefetch;          /* input of several connections, one after the other */
+    size_t prefetch_used;    /* bytes, of HTTP_BUFFER_BYTES */
+    size_t prefetch_count;   /* connections whose input is there */
     size_t turn_left;        /* of the connection being driven */
     struct http_call *calls; /* the pool */
     size_t call_count;
@@ -178,9 +178,9 @@ bool http_step_linger(struct http_conn *c);
 /* First all ready connections are read, then their requests are processed: so the kernel's code and
  * ours do not evict each other from the processor's cache for each request. True if input was read
  * for a connection that waits for a head; it is processed after the others have been read too. */
-bool http_input_ahead(struct http_conn *c);
+bool http_input_prefetch(struct http_conn *c);
 /* Called when that input is about to be processed. */
-void http_input_ahead_ends(struct http_conn *c);
+void http_input_prefetch_ends(struct http_conn *c);
 /* Saves the rest of the input before another connection uses the worker's buffer. */
 void http_input_keep(struct http_conn *c);
 

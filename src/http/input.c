@@ -57,31 +57,31 @@ static struct str input_receive(struct http_conn *c, char *into, size_t most)
 }
 
 /* Only for plain connections: TLS has more states, and gains nothing from this. */
-bool http_input_ahead(struct http_conn *c)
+bool http_input_prefetch(struct http_conn *c)
 {
     struct http_worker *w = c->worker;
     bool plain = c->stream.offered == NULL && c->stream.session == NULL;
     if (c->state != CONN_HEAD || c->in.n > 0 || !plain || !c->stream.may_recv || c->again_posted ||
-        HTTP_BUFFER_BYTES - w->ahead_used < HTTP_READ_BYTES)
+        HTTP_BUFFER_BYTES - w->prefetch_used < HTTP_READ_BYTES)
         return false;
-    c->in = input_receive(c, w->ahead + w->ahead_used, HTTP_READ_BYTES);
+    c->in = input_receive(c, w->prefetch + w->prefetch_used, HTTP_READ_BYTES);
     if (c->in.n == 0)
         return false;
-    w->ahead_used += c->in.n;
-    w->ahead_count++;
-    c->is_ahead = true;
+    w->prefetch_used += c->in.n;
+    w->prefetch_count++;
+    c->is_prefetched = true;
     c->in_is_held = false;
     return true;
 }
 
-void http_input_ahead_ends(struct http_conn *c)
+void http_input_prefetch_ends(struct http_conn *c)
 {
     struct http_worker *w = c->worker;
-    if (!c->is_ahead)
+    if (!c->is_prefetched)
         return;
-    c->is_ahead = false;
-    if (--w->ahead_count == 0)
-        w->ahead_used = 0;
+    c->is_prefetched = false;
+    if (--w->prefetch_count == 0)
+        w->prefetch_used = 0;
 }
 
 /* Reads up to `most` more bytes; false if there are none now. */

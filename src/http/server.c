@@ -312,7 +312,7 @@ struct err http_server_new(struct loop **loops, size_t loop_count,
         s->workers[i].server = s;
         s->workers[i].loop = loops[i];
         s->workers[i].buffer = mem_alloc(HTTP_BUFFER_BYTES);
-        s->workers[i].ahead = mem_alloc(HTTP_BUFFER_BYTES);
+        s->workers[i].prefetch = mem_alloc(HTTP_BUFFER_BYTES);
         if (handler->loop_memory_new != NULL)
             s->workers[i].handler_memory = handler->loop_memory_new();
     }
@@ -337,7 +337,7 @@ static void worker_release(struct http_worker *w)
     if (w->handler_memory != NULL)
         http_server_handler(w->server)->loop_memory_free(w->handler_memory);
     free(w->buffer);
-    free(w->ahead);
+    free(w->prefetch);
 }
 
 void http_server_free(struct http_server *s)

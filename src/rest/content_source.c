@@ -109,14 +109,14 @@ static void advance(struct content_source *s, size_t length)
 }
 
 /* While a piece is sent, the engine fetches the next one. */
-static void fetch_ahead(const struct content_source *s)
+static void prefetch_next(const struct content_source *s)
 {
     size_t next = s->piece + 1;
     if (s->offset > 0 || next >= s->pieces->count || s->pieces->items[next].kind != PIECE_EXTENT)
         return;
     const struct piece *piece = &s->pieces->items[next];
-    store_ahead(s->call->store, &piece->extent,
-                (struct extent_range){piece->extent_offset, (uint32_t)piece->length});
+    store_prefetch(s->call->store, &piece->extent,
+                   (struct extent_range){piece->extent_offset, (uint32_t)piece->length});
 }
 
 static enum http_pull pull_extent(struct content_source *s, struct http_span *out)
@@ -132,7 +132,7 @@ static enum http_pull pull_extent(struct content_source *s, struct http_span *ou
     if (err_is(s->error))
         return HTTP_PULL_FAIL;
     *out = (struct http_span){s->span.memory, s->span.fd, s->span.file_offset, s->span.length};
-    fetch_ahead(s);
+    prefetch_next(s);
     advance(s, s->span.length);
     return HTTP_PULL_SPAN;
 }

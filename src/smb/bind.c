@@ -57,7 +57,7 @@ void smb_cards_free(struct smb_cards *all)
     free(all);
 }
 
-static struct smb_card **place_of(struct smb_cards *all, uint64_t session)
+static struct smb_card **link_of(struct smb_cards *all, uint64_t session)
 {
     struct smb_card **link = &all->buckets[session % BUCKETS];
     while (*link != NULL && (*link)->session != session)
@@ -87,7 +87,7 @@ void smb_cards_add(const struct smb_session *s, enum smb_signing signing,
     card->cipher = c->cipher;
     memcpy(card->key, key, SMB_KEY_BYTES);
     (void)pthread_mutex_lock(&all->lock);
-    struct smb_card **link = place_of(all, s->id);
+    struct smb_card **link = link_of(all, s->id);
     card->chain = *link;
     *link = card;
     (void)pthread_mutex_unlock(&all->lock);
@@ -96,7 +96,7 @@ void smb_cards_add(const struct smb_session *s, enum smb_signing signing,
 void smb_cards_drop(struct smb_cards *all, uint64_t session)
 {
     (void)pthread_mutex_lock(&all->lock);
-    struct smb_card **link = place_of(all, session);
+    struct smb_card **link = link_of(all, session);
     struct smb_card *card = *link;
     if (card != NULL)
         *link = card->chain;
@@ -108,7 +108,7 @@ void smb_cards_drop(struct smb_cards *all, uint64_t session)
 static bool find_card(struct smb_cards *all, uint64_t session, struct smb_card *out)
 {
     (void)pthread_mutex_lock(&all->lock);
-    const struct smb_card *card = *place_of(all, session);
+    const struct smb_card *card = *link_of(all, session);
     if (card != NULL)
         *out = *card;
     (void)pthread_mutex_unlock(&all->lock);
@@ -137,7 +137,7 @@ static bool take_spare_id(struct smb_cards *all, uint64_t session, uint64_t id)
 {
     uint64_t bit = id < SPARE_IDS ? 1ULL << id : 0;
     (void)pthread_mutex_lock(&all->lock);
-    struct smb_card *card = *place_of(all, session);
+    struct smb_card *card = *link_of(all, session);
     bool spare = card != NULL && (card->spare_ids & bit) != 0;
     if (spare)
         card->spare_ids &= ~bit;

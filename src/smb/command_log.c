@@ -18,7 +18,7 @@ static const char *name_of(const struct smb_request *q)
 }
 
 /* Logs the account only if its key was proved; names sent by strangers are not logged. */
-static void put_place(struct buf *out, const struct smb_request *q)
+static void put_path(struct buf *out, const struct smb_request *q)
 {
     if (q->session == NULL || !q->session->established) {
         buf_putc(out, '-');
@@ -51,7 +51,7 @@ static void put_line(struct buf *out, const struct smb_request *q)
     buf_put(out, STR(" smb "));
     buf_put(out, str_of(name_of(q)));
     buf_putc(out, ' ');
-    put_place(out, q);
+    put_path(out, q);
     buf_put(out, str_of(status));
     buf_put(out, q->message->sealing != NULL ? STR(" encrypted")
                  : q->verified               ? STR(" signed")

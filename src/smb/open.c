@@ -36,7 +36,7 @@ size_t smb_opens_count(struct smb_opens *t)
     return count;
 }
 
-static struct smb_open **place_of(struct smb_opens *t, uint64_t fleeting)
+static struct smb_open **link_of(struct smb_opens *t, uint64_t fleeting)
 {
     struct smb_open **link = &t->buckets[fleeting % SMB_OPEN_BUCKETS];
     while (*link != NULL && (*link)->id.fleeting != fleeting)
@@ -52,7 +52,7 @@ static void enter_table(struct smb_opens *t, struct smb_open *o)
         o->id.persistent = smb_random_id();
     (void)pthread_mutex_lock(&t->lock);
     o->id.fleeting = ++t->last_id;
-    struct smb_open **link = place_of(t, o->id.fleeting);
+    struct smb_open **link = link_of(t, o->id.fleeting);
     o->chain = *link;
     *link = o;
     (void)pthread_mutex_unlock(&t->lock);
@@ -61,7 +61,7 @@ static void enter_table(struct smb_opens *t, struct smb_open *o)
 static void leave_table(struct smb_opens *t, struct smb_open *o)
 {
     (void)pthread_mutex_lock(&t->lock);
-    struct smb_open **link = place_of(t, o->id.fleeting);
+    struct smb_open **link = link_of(t, o->id.fleeting);
     assert(*link == o);
     *link = o->chain;
     (void)pthread_mutex_unlock(&t->lock);
@@ -215,7 +215,7 @@ struct smb_open *smb_open_of_session(const struct smb_session *s, struct smb_fil
 {
     struct smb_opens *t = smb_server_opens(s->server);
     (void)pthread_mutex_lock(&t->lock);
-    struct smb_open *o = *place_of(t, id.fleeting);
+    struct smb_open *o = *link_of(t, id.fleeting);
     /* Another thread owns its fields unless it belongs to this session. */
     bool ours = o != NULL && o->session == s;
     (void)pthread_mutex_unlock(&t->lock);
@@ -257,7 +257,7 @@ struct call {
 static struct loop *loop_of(struct smb_opens *t, uint64_t fleeting)
 {
     (void)pthread_mutex_lock(&t->lock);
-    struct smb_open *o = *place_of(t, fleeting);
+    struct smb_open *o = *link_of(t, fleeting);
     struct loop *loop = o == NULL ? NULL : o->loop;
     (void)pthread_mutex_unlock(&t->lock);
     return loop;
@@ -268,7 +268,7 @@ static void call_here(struct loop_task *task)
     struct call *call = (struct call *)task;
     struct smb_opens *t = smb_server_opens(call->server);
     (void)pthread_mutex_lock(&t->lock);
-    struct smb_open *o = *place_of(t, call->fleeting);
+    struct smb_open *o = *link_of(t, call->fleeting);
     (void)atomic_fetch_sub(smb_server_calls(call->server, call->loop), 1);
     if (o != NULL && o->loop != call->loop)
         o = NULL;

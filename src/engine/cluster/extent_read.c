@@ -115,42 +115,42 @@ static struct err fetch_end(struct extents *x, struct extent_fetch *f, struct ex
 /* ---- ahead ---- */
 
 /* The lock is held. The link to what is fetched of the part, or to the end of the list. */
-static struct extent_fetch **ahead_link(struct extents *x, const struct extent *extent,
-                                        const struct extent_part *part)
+static struct extent_fetch **prefetch_link(struct extents *x, const struct extent *extent,
+                                           const struct extent_part *part)
 {
-    struct extent_fetch **link = &x->aheads;
+    struct extent_fetch **link = &x->prefetches;
     while (*link != NULL && !extent_bytes_hold((*link)->to, extent, part->offset, part->length))
         link = &(*link)->next;
     return link;
 }
 
-static struct extent_fetch *take_ahead(struct extents *x, const struct extent *extent,
-                                       const struct extent_part *part)
+static struct extent_fetch *take_prefetch(struct extents *x, const struct extent *extent,
+                                          const struct extent_part *part)
 {
     pthread_mutex_lock(&x->lock);
-    struct extent_fetch **link = ahead_link(x, extent, part);
+    struct extent_fetch **link = prefetch_link(x, extent, part);
     struct extent_fetch *f = *link;
     if (f != NULL) {
         *link = f->next;
-        x->ahead_count--;
+        x->prefetch_count--;
     }
     pthread_mutex_unlock(&x->lock);
     return f;
 }
 
 /* Whether there is room for one more. One that nobody has come for makes room, in *gone. */
-static bool ahead_fits(struct extents *x, const struct extent *extent,
-                       const struct extent_part *part, struct extent_fetch **gone)
+static bool prefetch_fits(struct extents *x, const struct extent *extent,
+                          const struct extent_part *part, struct extent_fetch **gone)
 {
     *gone = NULL;
     pthread_mutex_lock(&x->lock);
-    bool fits = *ahead_link(x, extent, part) == NULL;
-    if (fits && x->ahead_count == EXTENT_AHEADS_MAX) {
-        fits = x->lib.done_is(x->aheads->done) != 0;
+    bool fits = *prefetch_link(x, extent, part) == NULL;
+    if (fits && x->prefetch_count == EXTENT_PREFETCHES_MAX) {
+        fits = x->lib.done_is(x->prefetches->done) != 0;
         if (fits) {
-            *gone = x->aheads;
-            x->aheads = (*gone)->next;
-            x->ahead_count--;
+            *gone = x->prefetches;
+            x->prefetches = (*gone)->next;
+            x->prefetch_count--;
         }
     }
     pthread_mutex_unlock(&x->lock);
@@ -170,24 +170,24 @@ void cluster_extent_prefetch(struct engine *e, const struct extent *extent,
         extent_bytes_put(had);
         return;
     }
-    if (extent->length > EXTENT_BYTES_MAX || !ahead_fits(x, extent, part, &gone))
+    if (extent->length > EXTENT_BYTES_MAX || !prefetch_fits(x, extent, part, &gone))
         return;
     if (gone != NULL)
         fetch_free(x, gone);
     if (err_is(fetch_start(x, room_for(x, extent, part->offset, part->length), &f)))
         return; /* who asks for it will hear of it */
     pthread_mutex_lock(&x->lock);
-    struct extent_fetch **end = &x->aheads;
+    struct extent_fetch **end = &x->prefetches;
     while (*end != NULL)
         end = &(*end)->next;
     *end = f;
-    x->ahead_count++;
+    x->prefetch_count++;
     pthread_mutex_unlock(&x->lock);
 }
 
-void extents_end_aheads(struct extents *x)
+void extents_end_prefetches(struct extents *x)
 {
-    for (struct extent_fetch *f = x->aheads, *next; f != NULL; f = next) {
+    for (struct extent_fetch *f = x->prefetches, *next; f != NULL; f = next) {
         next = f->next;
         (void)x->lib.done_wait(f->done);
         fetch_free(x, f);
@@ -209,7 +209,7 @@ static struct err bytes_of(struct extents *x, const struct extent *extent,
         return err_new(ERR_WOULD_BLOCK);
     if (extent->length == 0 || extent->length > EXTENT_BYTES_MAX)
         return err_new(ERR_CORRUPT);
-    struct extent_fetch *f = take_ahead(x, extent, part);
+    struct extent_fetch *f = take_prefetch(x, extent, part);
     if (f != NULL && !err_is(fetch_end(x, f, out)))
         return OK;
     TRY(fetch_start(x, room_for(x, extent, part->offset, part->length), &f));

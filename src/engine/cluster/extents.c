@@ -206,7 +206,7 @@ void rados_extents_close(struct extents *x)
 {
     if (x->io != NULL) {
         wait_for_operations(x);
-        extents_end_aheads(x);
+        extents_end_prefetches(x);
         x->lib.io_destroy(x->io);
     }
     if (x->cluster != NULL)

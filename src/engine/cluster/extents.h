@@ -21,7 +21,7 @@ enum {
     EXTENT_CACHE_BYTES = 96 << 20,
     EXTENT_FLYING_BYTES = 128 << 20, /* bytes in flight; beyond it writers wait */
     EXTENT_TRIES = 2,
-    EXTENT_AHEADS_MAX = 24, /* fetched before they are asked for */
+    EXTENT_PREFETCHES_MAX = 24, /* fetched before they are asked for */
 };
 
 /* A verified run of bytes of an extent in memory. Reference counted: the cache, loans, the write.
@@ -82,8 +82,8 @@ struct extents {
     struct extent_bytes *buckets[1024];
     struct extent_bytes *oldest, *newest;
     uint64_t cached_bytes;
-    struct extent_fetch *aheads; /* oldest first */
-    unsigned ahead_count;
+    struct extent_fetch *prefetches; /* oldest first */
+    unsigned prefetch_count;
 };
 
 /* "POOL[,conf=FILE][,id=NAME][,namespace=NAME]". A sentence in `text` with an error. */
@@ -101,7 +101,7 @@ struct err cluster_extent_read(struct engine *e, const struct extent *x,
 void cluster_extent_prefetch(struct engine *e, const struct extent *x,
                              const struct extent_part *part);
 /* Ends the reads that nobody has asked for. */
-void extents_end_aheads(struct extents *x);
+void extents_end_prefetches(struct extents *x);
 
 /* The extents that these changes adopt (struct extent_delta) are all written. */
 bool extents_durable(struct extents *x, const struct buf *deltas);

@@ -183,7 +183,7 @@ struct err local_extent_begin(struct engine *engine, uint32_t size_max, unsigned
         free(w);
         return error;
     }
-    segments_take_ahead(&e->segments, w->segment, w->offset, spare);
+    segments_preallocate(&e->segments, w->segment, w->offset, spare);
     *out = &w->base;
     return OK;
 }

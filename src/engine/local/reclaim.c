@@ -73,7 +73,7 @@ static size_t reclaim_take(struct local_engine *e, struct waste *out)
 }
 
 /* True if the first dropped range can be freed. Takes no lock. */
-static bool something_to_reap(struct local_engine *e)
+static bool something_to_reclaim(struct local_engine *e)
 {
     uint64_t first = atomic_load(&e->reclaimer.first);
     return first != UINT64_MAX && first <= reclaim_safe_commit(e);
@@ -341,7 +341,7 @@ void reclaim_wake(struct local_engine *e)
 {
     struct reclaimer *r = &e->reclaimer;
     bool uncounted = something_only_visible(e) && !atomic_load(&r->counting);
-    if (uncounted || atomic_load(&r->resting) || something_to_reap(e) || collect_due(e))
+    if (uncounted || atomic_load(&r->resting) || something_to_reclaim(e) || collect_due(e))
         reclaim_signal(r);
 }
 
@@ -353,6 +353,6 @@ void reclaim_warmup(struct local_engine *e)
 void reclaim_unpinned(struct local_engine *e)
 {
     struct reclaimer *r = &e->reclaimer;
-    if (something_to_reap(e) || collect_due(e))
+    if (something_to_reclaim(e) || collect_due(e))
         reclaim_signal(r);
 }

@@ -181,7 +181,7 @@ struct err segments_add(struct segments *s, struct segment **out)
 
 /* Frees preallocated space that will not be used. Caller holds the lock. If nobody uses the
  * segment, nobody is about to write to it or to preallocate more. */
-static void give_ahead_back(struct segments *s, struct segment *segment)
+static void return_preallocated(struct segments *s, struct segment *segment)
 {
     if (segment == s->active || segment->users > 0 || segment->preallocated <= segment->end)
         return;
@@ -196,7 +196,7 @@ static void seal_active(struct segments *s)
     struct segment *segment = s->active;
     s->active = NULL;
     if (segment != NULL)
-        give_ahead_back(s, segment);
+        return_preallocated(s, segment);
 }
 
 struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment **out,
@@ -223,23 +223,23 @@ struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment *
 }
 
 /* Segments that stay small preallocate nothing. */
-static uint64_t ahead_bytes(const struct segments *s)
+static uint64_t preallocation_bytes(const struct segments *s)
 {
     enum { SHARE = 16 };
     uint64_t part = s->file_bytes / SHARE / SEGMENT_ALIGN * SEGMENT_ALIGN;
-    return part < SEGMENT_AHEAD_BYTES ? part : SEGMENT_AHEAD_BYTES;
+    return part < SEGMENT_PREALLOCATED_BYTES ? part : SEGMENT_PREALLOCATED_BYTES;
 }
 
-void segments_take_ahead(struct segments *s, struct segment *segment, uint64_t offset,
-                         uint64_t free)
+void segments_preallocate(struct segments *s, struct segment *segment, uint64_t offset,
+                          uint64_t free)
 {
     assert(offset % SEGMENT_ALIGN == 0);
-    uint64_t step = ahead_bytes(s);
+    uint64_t step = preallocation_bytes(s);
     uint64_t from = 0;
     uint64_t to = 0;
     pthread_mutex_lock(&s->lock);
     if (segment == s->active && offset >= step && segment->end > segment->preallocated &&
-        free >= 2 * step && !s->no_ahead) {
+        free >= 2 * step && !s->no_preallocation) {
         from = segment->preallocated > offset ? segment->preallocated : offset;
         to = segment->end + step < s->file_bytes ? segment->end + step : s->file_bytes;
         segment->preallocated = to > from ? to : segment->preallocated;
@@ -251,7 +251,7 @@ void segments_take_ahead(struct segments *s, struct segment *segment, uint64_t o
         return;
     bool never = errno != ENOSPC && errno != EDQUOT && errno != EINTR;
     pthread_mutex_lock(&s->lock);
-    s->no_ahead = s->no_ahead || never;
+    s->no_preallocation = s->no_preallocation || never;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -300,7 +300,7 @@ void segment_put(struct segments *s, struct segment *segment)
     pthread_mutex_lock(&s->lock);
     assert(segment->users > 0);
     segment->users--;
-    give_ahead_back(s, segment);
+    return_preallocated(s, segment);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -17,7 +17,7 @@
 enum { SEGMENT_ALIGN = 4096, SEGMENTS_OPEN_MAX = 256 };
 #define SEGMENT_BYTES_MAX (1ULL << 30)
 /* How much disk space an active segment preallocates. */
-#define SEGMENT_AHEAD_BYTES (8ULL << 20)
+#define SEGMENT_PREALLOCATED_BYTES (8ULL << 20)
 
 struct segment {
     uint64_t id;
@@ -44,7 +44,7 @@ struct segments {
     size_t capacity;
     size_t open_count;
     struct segment *active;
-    bool no_ahead;          /* the file system cannot preallocate */
+    bool no_preallocation;  /* the file system cannot preallocate */
     uint64_t first_open_id; /* older ones have no pending ranges */
     uint64_t next_id;
 };
@@ -72,8 +72,8 @@ struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment *
 /* Preallocates disk space for the caller's range at `offset` and for much of what will follow:
  * allocating page by page while writing takes the file system half as long again. Failure does
  * no harm. Sealing the segment frees the rest. `free`: how much may be allocated at all. */
-void segments_take_ahead(struct segments *s, struct segment *segment, uint64_t offset,
-                         uint64_t free);
+void segments_preallocate(struct segments *s, struct segment *segment, uint64_t offset,
+                          uint64_t free);
 /* Returns the unused end of a range if it is the newest. */
 void segments_trim(struct segments *s, struct segment *segment, uint64_t range_end,
                    uint64_t used_end);

@@ -148,7 +148,7 @@ static void mem_publish(struct mem_engine *m, struct tree newest)
     m->commit++;
     atomic_fetch_add(&m->commits, 1);
     pins_advance(&m->pins, m->commit);
-    mem_extents_reap(&m->extents, pins_safe_commit(&m->pins));
+    mem_extents_reclaim(&m->extents, pins_safe_commit(&m->pins));
 }
 
 static void mem_commit(struct mem_engine *m, struct engine_update *batch)
@@ -211,7 +211,7 @@ static void mem_unpin(struct engine *e, struct engine_pin *pin)
 {
     struct mem_engine *m = mem_engine_of(e);
     if (pins_drop(&m->pins, pin))
-        mem_extents_reap(&m->extents, pins_safe_commit(&m->pins));
+        mem_extents_reclaim(&m->extents, pins_safe_commit(&m->pins));
 }
 
 static void mem_usage(struct engine *e, struct engine_usage *out)

@@ -227,7 +227,7 @@ void mem_extents_settle(struct mem_extents *x, const struct mem_settle *settle, 
     pthread_mutex_unlock(&x->lock);
 }
 
-void mem_extents_reap(struct mem_extents *x, uint64_t commit)
+void mem_extents_reclaim(struct mem_extents *x, uint64_t commit)
 {
     pthread_mutex_lock(&x->lock);
     struct mem_bytes *gone = NULL;

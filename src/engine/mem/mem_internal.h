@@ -102,6 +102,6 @@ struct err mem_extent_read(struct engine *e, const struct extent *x, const struc
 /* Applies what this commit did to its extents. */
 void mem_extents_settle(struct mem_extents *x, const struct mem_settle *settle, uint64_t commit);
 /* Frees what was dropped up to the commit. */
-void mem_extents_reap(struct mem_extents *x, uint64_t commit);
+void mem_extents_reclaim(struct mem_extents *x, uint64_t commit);
 
 #endif

@@ -116,7 +116,7 @@ static inline struct err store_locate(struct store *s, const struct extent *x,
 }
 
 /* Prefetch: see extent_read. */
-static inline void store_ahead(struct store *s, const struct extent *x, struct extent_range part)
+static inline void store_prefetch(struct store *s, const struct extent *x, struct extent_range part)
 {
     (void)extent_read(s->engine, x, part.offset, part.length, ENGINE_NOWAIT, NULL);
 }

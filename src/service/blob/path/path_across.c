@@ -240,7 +240,7 @@ static struct err place(struct txn *t, struct across *m, const struct container 
     TRY(blob_take_row(&source, row));
     if (!source.exists)
         return err_new(ERR_CORRUPT);
-    TRY(path_place(t, m->args, &source));
+    TRY(path_put_in_place(t, m->args, &source));
     return move_save(t, key, MOVE_DONE);
 }
 

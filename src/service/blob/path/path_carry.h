@@ -20,7 +20,7 @@ struct carried_row;
 struct carry_directory;
 
 /* How far the reading has come. */
-struct carry_place {
+struct carry_position {
     bool begun;
     size_t read;      /* directories that are done */
     size_t found;     /* directories that are known */
@@ -30,7 +30,7 @@ struct carry_place {
 struct carry {
     uint64_t incarnation; /* the source's */
     struct str name;      /* "<id>/<last name>", as keys have it */
-    struct carry_place at;
+    struct carry_position at;
     struct carry_directory *directories;
     size_t capacity;
     struct buf after; /* the last name read in the current directory; empty: none */
@@ -38,7 +38,7 @@ struct carry {
     struct arena arena;
     struct carried_row *rows, **end;
     size_t row_count, bytes;
-    struct carry_place next; /* where the page ends */
+    struct carry_position next; /* where the page ends */
     struct str next_after;
     bool last; /* there is no page after it */
 };

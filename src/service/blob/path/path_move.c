@@ -260,7 +260,8 @@ static struct err stay(struct txn *t, struct renaming *r)
     return blob_give(&r->args->destination, &r->source.head, &r->args->head);
 }
 
-struct err path_place(struct txn *t, struct path_rename_args *args, const struct blob *source)
+struct err path_put_in_place(struct txn *t, struct path_rename_args *args,
+                             const struct blob *source)
 {
     struct renaming r = {.txn = t, .args = args, .source = *source};
     TRY(find_final(&r));
@@ -278,7 +279,7 @@ static struct err rename_in_tree(struct txn *t, struct path_rename_args *args)
 {
     struct blob source;
     TRY(path_open_source(t, args, &source));
-    return path_place(t, args, &source);
+    return path_put_in_place(t, args, &source);
 }
 
 struct err path_rename(struct txn *t, void *arg)

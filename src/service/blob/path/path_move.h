@@ -23,7 +23,8 @@ struct err path_move_heads(struct txn *t, const struct blob *blob, struct str na
 struct path_rename_args;
 struct err path_open_source(struct txn *t, const struct path_rename_args *args,
                             struct blob *source);
-struct err path_place(struct txn *t, struct path_rename_args *args, const struct blob *source);
+struct err path_put_in_place(struct txn *t, struct path_rename_args *args,
+                             const struct blob *source);
 
 /* Called for each head of a path, the base last. */
 typedef struct err path_head_work(struct txn *t, struct blob *item, void *arg);
