@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What authentication costs per request, in CPU time of one thread: the request of a 4 KiB PUT as
- * the JavaScript SDK sends it, by Shared Key, and the GET of a blob by each kind of SAS. Aims:
- * Shared Key 3 µs, SAS 4 µs. */
+/* The CPU time of authentication per request, in one thread: a 4 KiB PUT as the JavaScript SDK
+ * sends it, with Shared Key, and the GET of a blob with each kind of SAS. Aims: Shared Key 3 µs,
+ * SAS 4 µs. */
 #include <assert.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The cluster engine on this machine: its gateway beside the local engine, beside pgbench on the same PostgreSQL, beside
-# `rados bench` on the same pool, and with 1, 2 and 4 gateways on 1 and 2 shards. Rates depend on the machine, which all processes share here;
-# ratios within one run and CPU per request are what counts.
+# The cluster engine on this machine: its gateway compared with the local engine, pgbench on the same PostgreSQL and `rados bench` on the
+# same pool, and with 1, 2 and 4 gateways on 1 and 2 shards. Rates depend on the machine, which all processes share here; compare ratios
+# within one run, and CPU per request.
 #   sh bench/cluster.sh               all parts
 #   sh bench/cluster.sh local rows    some of: local rows hot bulk scale
 # With other work on the machine: chrt -f 10 bash bench/cluster.sh …, which gives all of it, cluster and load, real-time priority.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the disk gives without any server: one write and fdatasync after the other, into a file
- * whose blocks are there already, as a journal's are.
+/* The speed of the disk without a server: consecutive writes, each with fdatasync, into a file
+ * whose blocks are already allocated, like a journal's.
  *
  *     bench_disk FOLDER SECONDS [BYTES=4096]     one line of JSON: rate, p50, p99, p999, longest,
  * CPU */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What does the local engine cost by itself? CPU µs (all threads, user and system) and wall time
- * per durable update of two rows at 64 in flight, per view of three rows, and per extent.
+/* What does the local engine alone cost? CPU µs (all threads, user and system) and wall time per
+ * durable update of two rows at 64 in flight, per view of three rows, and per extent.
  *
  *   build/release/bench_engine [folder [rows [parts]]]
  *

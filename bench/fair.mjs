@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Do small requests stay fast beside large ones, and one client beside another's thousand connections? Each row: four
-// connections with small requests, alone and beside the load, by turns; p50 and p99 as multiples of those alone. The large
-// ones alone and beside the small ones: what they lose.
+// connections with small requests, alternately alone and beside the load; p50 and p99 as multiples of those alone. Also
+// the rate that large requests lose beside small ones.
 //
 //     BENCH_RUN='chrt -f 10' node bench/fair.mjs [word...]     rows whose names contain a word
 //     FAIR_SECONDS=2 FAIR_ROUNDS=2

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long do small updates wait for long ones? One connection puts 1 KiB blobs into a container of its own while another
-// client does what takes long. Printed: its p50, p99 and longest wait; what the server says that one turn took of its
-// committer (CPU time) and of a loop, at most; and the longest write and fdatasync of the bare disk in the same seconds,
-// because no update can be faster than that. Upper bounds of a histogram's buckets, so "25" is: between 10 and 25 ms.
+// How long do small updates wait for long ones? One connection puts 1 KiB blobs into a separate container while another
+// client runs a long operation. Printed: its p50, p99 and longest wait; the server's longest turn of its committer (CPU
+// time) and of a loop; and the longest write and fdatasync of the bare disk in the same seconds, because no update can be
+// faster. Values are upper bounds of histogram buckets: "25" means between 10 and 25 ms.
 //
 //     BENCH_RUN='chrt -f 10' node bench/held.mjs [part...]      parts: blocks extents blobs tables queues files datalake
 //     HELD_COUNT=50000: how many blocks, entities, messages and files

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benchmarks written in JavaScript share: a server to measure, the load generator, requests that prepare.
+// Shared by the benchmarks in JavaScript: a server to measure, the load generator, setup requests.
 //
-// BENCH_RUN is put before the programs that are measured and those that load them ('chrt -f 10', 'nice -n -20'), so that
-// other work on the machine does not stand in their way; BENCH_DATA is where stores go (a new folder of the system's).
+// BENCH_RUN is put before the commands of servers and load generators ('chrt -f 10', 'nice -n -20'), so that other work
+// on the machine does not slow them; BENCH_DATA is the folder for stores (default: a new temporary folder).
 import { spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The load generator. One thread, many keep-alive connections, requests signed beforehand; prints
- * one row of a table. `bench_load --help` says how. */
+/* The load generator. One thread, many keep-alive connections, requests signed in advance; prints
+ * one row of a table. See `bench_load --help`. */
 #include <errno.h>
 #include <getopt.h>
 #include <netdb.h>
@@ -71,7 +71,7 @@ static uint64_t number(const char *text)
     return value;
 }
 
-/* Numbers that are near each other become seeds that are not; never 0. */
+/* Turns neighbouring numbers into distant seeds; never 0. */
 static uint64_t spread(uint64_t seed)
 {
     return seed * 0x9E3779B97F4A7C15ULL | 1;
@@ -162,7 +162,7 @@ static void set_body_bytes(struct op *op, uint64_t size)
     op->body_is_template = false;
 }
 
-/* What belongs to an operation. False when the option is another. */
+/* Parses the options of an operation. False for any other option. */
 static bool take_op_option(struct settings *s, int id, const char *value)
 {
     struct op *op = present_op(s);
@@ -298,7 +298,7 @@ static void read_options(int argc, char **argv, struct settings *s)
 
 /* ---- the server's CPU time ---- */
 
-/* User and system time of all threads, those that have ended too; 0 when there is no pid. */
+/* User and system time of all threads, including ended ones; 0 without a pid. */
 static double cpu_seconds(uint64_t pid)
 {
     char path[64];

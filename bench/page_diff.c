@@ -39,7 +39,7 @@ static double cpu_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* xorshift: the same places in every run. */
+/* xorshift: the same offsets in every run. */
 static uint64_t next_random(struct bench *b)
 {
     b->random ^= b->random << 13;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `make bench-peers`: Lazuli beside Azurite, nginx, Samba and the bare disk, each row by turns (A, B, A, B, …), with the
-// same load generators, on the same file system. After each row build/bench is written: peers.json, report.html (with
-// plots), peers.md and peers.svg. A peer that fails is told in its cell, and the rest goes on.
+// `make bench-peers`: Lazuli compared with Azurite, nginx, Samba and the bare disk, each row by turns (A, B, A, B, …), with
+// the same load generators, on the same file system. After each row it writes to build/bench: peers.json, report.html (with
+// plots), peers.md and peers.svg. A peer's failure is shown in its cell, and the others continue.
 //
 //     node bench/peers.mjs                     all rows, half an hour: three rounds of two seconds
 //     node bench/peers.mjs 'Get Blob' SMB      rows whose names contain a word take the place of those of the last report

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What put, get and delete of a message cost a running server, each by itself, and how many
- * messages a second go through one queue: 64 connections, each waiting for its answer, that put,
- * get and delete one message after the other, and then 32 puts, a get of up to 32 and a delete of
- * each of those. Deleting needs what a get answered, which the templates of bench_load cannot carry
- * over.
+/* The cost of put, get and delete of a message on a running server, each alone, and the messages
+ * per second of one queue: 64 connections, each waiting for its answer, that put, get and delete
+ * one message after the other, and then 32 puts, a get of up to 32 and a delete of each of those. A
+ * delete needs values from the reply to a get, which the templates of bench_load cannot pass on.
  *
  *     bench_queue_cycle PORT SERVER-PID MESSAGES-PER-CONNECTION [CONNECTIONS]
  *
@@ -112,7 +111,7 @@ static void send_request(struct client *c, const char *request, int n)
         stop("short write");
 }
 
-/* Reads what is there; the answer once it is whole, else absent. */
+/* Reads available bytes; returns the answer once it is complete, else absent. */
 static struct str receive(struct client *c)
 {
     ssize_t n = read(c->fd, c->answer + c->answer_n, sizeof c->answer - c->answer_n);
@@ -193,8 +192,8 @@ static void take_answer(struct client *c, struct str answer)
         stop("a get found nothing");
 }
 
-/* 32 puts, gets until something came, a delete for each message that did, and so on. False at the
- * end of a round when the connection has deleted as many as it was to. */
+/* 32 puts, gets until messages arrive, a delete for each of them, and so on. False at the end of a
+ * round in which the connection has reached its number of deletes. */
 static bool next_of_32(struct client *c)
 {
     if (c->left > 0) {
@@ -224,7 +223,7 @@ static bool next_of_phase(struct client *c)
     return c->done <= (cycle ? 3 : 1) * c->bench->each;
 }
 
-/* Sends the connection's next request; false when it has done all of its own. */
+/* Sends the connection's next request; false after its last one. */
 static bool client_next(struct client *c)
 {
     if (!(c->bench->phase == CYCLE_32 ? next_of_32(c) : next_of_phase(c)))
@@ -238,8 +237,8 @@ static bool client_next(struct client *c)
     return true;
 }
 
-/* One thread for all connections: an answer then wakes no thread of its own, which the server would
- * pay for. */
+/* One thread for all connections, because waking a thread per answer would cost the server CPU
+ * time. */
 static void run_clients(struct client *clients, int connections)
 {
     int poll = epoll_create1(EPOLL_CLOEXEC);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does the head of a queue stay cheap? CPU per put, get and delete of the service over the local
- * engine, 64 in flight: on a queue after many cycles on it, and with many messages waiting, each by
- * turns with a fresh queue in a store of its own: a machine's minutes differ more than they do.
+ * engine, 64 in flight: on a queue after many cycles, and with many messages waiting, each
+ * alternating with a fresh queue in a separate store, because the machine's speed varies more than
+ * the results.
  *
  *     bench_queue_head [CYCLES [WAITING]]      (default 200000 and 100000) */
 #include <limits.h>
@@ -81,7 +82,7 @@ static void submit(struct bench *b, struct slot *slot, enum kind kind)
     engine_submit(b->store.engine, &slot->update);
 }
 
-/* One operation in each slot, and waits for all. */
+/* Starts one operation in each slot and waits for all. */
 static void round_of(struct bench *b, enum kind kind)
 {
     b->running = IN_FLIGHT;

@@ -1,8 +1,9 @@
 #!/bin/sh
-# `make bench`: every question of bench/README.md, one table. Ratios and CPU per operation count; rates depend on the machine.
+# `make bench`: every measurement of bench/README.md, one table. Compare ratios and CPU per operation; rates depend on the machine.
 #   sh bench/run.sh            all parts
 #   sh bench/run.sh blob list  some of them; `bounds` (BENCH_ROWS, 1000000) and `datalake` (BENCH_ROUNDS, BENCH_FILES) only when it is asked for
-# BENCH_FLAGS: more flags for the server. BENCH_SECONDS (4) per row, BENCH_BLOBS (1000000) for the large container, BENCH_DATA: where the store goes (a new folder in /tmp).
+# BENCH_FLAGS: more flags for the server. BENCH_SECONDS (4) per row, BENCH_BLOBS (1000000) for the large container, BENCH_DATA: where the
+# store goes (a new folder in /tmp).
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${BENCH_SECONDS:-4}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request as authentication sees it, made of the input's lines: the target, then headers.
- * Whatever it says, nobody gets in who has neither a key nor a signature; and it always ends. */
+/* A request as authentication sees it, made of the input's lines: the target, then headers. No
+ * input authenticates without a key or a signature, and authentication always terminates. */
 #include <assert.h>
 #include <netinet/in.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bearer tokens, key sets and role files: no input breaks their readers, and a token that nobody
- * signed is never good. The input's first byte says which reader it is for. */
+/* Bearer tokens, key sets and role files: no input breaks their parsers, and an unsigned token is
+ * never accepted. The input's first byte selects the parser. */
 #include <assert.h>
 
 #include "auth/jwks.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What decodes, encodes back to the same bytes; and every byte string survives the round trip. */
+/* Decoded text encodes to the same bytes again, and every byte string survives the round trip. */
 #include <assert.h>
 
 #include "core/base64.h"

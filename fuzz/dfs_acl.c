@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Access control lists and permissions of paths: a list that is set is told so that it reads the
- * same, as is its mode, whatever is done to it on the way. */
+/* Access control lists and permissions of paths: a list and its mode read back the same after they
+ * are set, whatever changes are made in between. */
 #include <assert.h>
 
 #include "service/blob/path/acl.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* x-ms-properties: what is taken is written so that it reads the same. */
+/* x-ms-properties: accepted input is written so that it reads back the same. */
 #include <assert.h>
 
 #include "rest/dfs/properties.h"

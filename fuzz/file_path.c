@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths of files: what passes the check passes it unchanged, holds no name that is forbidden, and
- * is short and shallow enough. */
+/* Paths of files: an accepted path is unchanged, has no forbidden name, and is short and shallow
+ * enough. */
 #include <assert.h>
 
 #include "service/file/path.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Security descriptors: what is read, as text or binary, is written so that it reads the same. */
+/* Security descriptors: accepted input, text or binary, is written so that it reads back the
+ * same. */
 #include <assert.h>
 
 #include "service/file/sddl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The text has no words for what was defaulted, nor for the flags of a list that is not there. */
+/* The text cannot express defaulted parts, nor the flags of an absent list. */
 static struct sd as_text_can_say(struct sd sd)
 {
     unsigned dacl = SD_DACL_AUTO_REQ | SD_DACL_AUTO | SD_DACL_PROTECTED;
@@ -20,7 +21,7 @@ static struct sd as_text_can_say(struct sd sd)
     return sd;
 }
 
-/* The one binary form survives itself, and the text as far as that goes. */
+/* The binary form survives a round trip, and one through text as far as text can express it. */
 static void round_trips(struct arena *a, const struct sd *sd)
 {
     struct str binary = sd_encode(a, sd);

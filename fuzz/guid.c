@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What parses has a canonical text that parses to the same. */
+/* A parsed GUID has a canonical text that parses to the same value. */
 #include <assert.h>
 
 #include "core/guid.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a chunked body, in one piece and byte by byte: the same body, the same end, the same
- * rest, or both refused. */
+/* Any bytes as a chunked body, in one piece and byte by byte: both give the same body, end and
+ * rest, or both are refused. */
 #include <stdlib.h>
 
 #include "core/buf.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a request's head, once in one piece and once in small portions: both must come to
- * the same end, and what is accepted must keep the parser's promises. */
+/* Any bytes as a request's head, once in one piece and once in small portions: both must give the
+ * same result, and an accepted head must satisfy the parser's guarantees. */
 #include <stdlib.h>
 
 #include "http/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Asserts on its own: asserts of the code under test can be compiled out, this cannot. */
+/* Unlike asserts of the code under test, this one cannot be compiled out. */
 static void require(bool holds)
 {
     if (!holds)

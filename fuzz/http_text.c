@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a date, in both families of forms, and as a range: what is read must survive being
- * written and read again. */
+/* Any bytes as a date, in both families of forms, and as a range: an accepted value must survive
+ * writing and reading. */
 #include <stdlib.h>
 
 #include "core/time.h"

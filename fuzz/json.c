@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that reads is written out again, and the writer's output reads and writes to the same. */
+/* Accepted text is written out again, and the writer's output reads and writes to the same text. */
 #include <assert.h>
 
 #include "core/json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A LokiJS database of any bytes: the walk ends, the documents that it finds lie in the file one
- * after the other, and each is read as a tree or refused. */
+/* A LokiJS database of any bytes: the walk ends, the documents it finds are consecutive in the
+ * file, and each is read as a tree or refused. */
 #include <assert.h>
 #include <sys/mman.h>
 #include <unistd.h>

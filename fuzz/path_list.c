@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths and continuations of listings, as hostile as they come: "operation byte, name, line feed",
- * again and again over one tree. Whatever was made or moved, a listing in small pages shows what
- * one in large ones does, each name of it leads to a path, and a page that begins anywhere ends. */
+/* Hostile paths and continuations of listings: "operation byte, name, line feed", repeated over one
+ * tree. After any changes, a listing in small pages equals one in large pages, each listed name
+ * leads to a path, and a page that starts anywhere ends. */
 #include <assert.h>
 #include <stdlib.h>
 

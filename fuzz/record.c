@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of rows, with every table of the program: whatever it accepts, it writes so that it
- * reads the same again. The first byte picks the table. */
+/* The reader of rows, with every table of the program: an accepted row is written so that it reads
+ * back the same. The first byte selects the table. */
 #include <assert.h>
 
 #include "service/common/records.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as what an SMB client sends, to a whole server in memory.
+/* Sends any bytes as an SMB client to a whole server in memory.
  *
  * First byte even: before authentication, the bytes go to the socket as they are. Odd: in a session
  * that has a share and IPC$ connected, the bytes are records of commands (command, flags, length,
- * body), of which the driver makes well-formed compounds, so that the fuzzer gets to the bodies.
- * Related commands take the file of the CREATE before them. */
+ * body), from which the driver makes well-formed compounds, so that the fuzzer reaches the bodies.
+ * Related commands use the file of the preceding CREATE. */
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What authenticated SMB clients do to a whole server in memory: several connections and sessions,
+/* Authenticated SMB clients against a whole server in memory: several connections and sessions,
  * bindings, trees, handles, locks, leases, durable handles, compounds, signed, encrypted or
- * neither, keys that change meanwhile, in any order.
+ * neither, and key changes, in any order.
  *
- * The input is a program of steps; each command is well-formed but for what its bytes say, so that
- * the fuzzer gets to what commands do together. Besides crashes, leaks and what the sanitizers see,
- * it looks for:
+ * The input is a program of steps; each command is well-formed except for the bytes of the input,
+ * so that the fuzzer reaches interactions of commands. Besides crashes, leaks and sanitizer
+ * reports, it looks for:
  * - an answer that is signed with a session's key though its request did not prove that key;
  * - a nonce of GMAC, or of encryption, that is used twice under one key;
  * - sessions, connections or handles that are left when all clients are gone. */
@@ -193,7 +193,7 @@ static bool note(unsigned char *bits, size_t count, uint64_t n)
     return !was;
 }
 
-/* Whoever signed it proved that it knows the key; so must the request have. */
+/* A signed answer is allowed only if the request proved knowledge of the key. */
 static void check_signature(struct world *w, struct client *c, const struct smb_header *h,
                             struct str packet)
 {
@@ -222,7 +222,7 @@ static void learn(struct world *w, struct client *c, const struct smb_header *h,
     }
 }
 
-/* Those of a session's first connection, which encrypt. */
+/* The keys of a session's first connection, which are used for encryption. */
 static struct keys *keys_of(struct world *w, uint64_t session)
 {
     for (unsigned i = 0; i < w->user_count; i++)
@@ -231,7 +231,7 @@ static struct keys *keys_of(struct world *w, uint64_t session)
     return NULL;
 }
 
-/* One message with its answers; the last one's header in *last. */
+/* Reads one message with its answers; the last one's header is in *last. */
 static bool take_answers(struct world *w, struct client *c, struct smb_header *last,
                          struct str *last_packet)
 {
@@ -271,7 +271,7 @@ static void hang_up(struct client *c)
     *c = (struct client){.fd = -1};
 }
 
-/* Waits for the answer to a message id, or its interim one. False: there is none. */
+/* Waits for the answer to a message id, or the interim answer. False if there is none. */
 static bool await(struct world *w, struct client *c, uint64_t id, struct str *packet)
 {
     struct smb_header h;
@@ -302,7 +302,7 @@ static struct smb_header header_of(struct client *c, uint16_t command)
                                .session_id = c->keys == NULL ? 0 : c->keys->session};
 }
 
-/* A message of one command, which SESSION_SETUPs are; hashed on the way. */
+/* A message of one command, as SESSION_SETUP requires; it is also hashed. */
 static bool ask(struct world *w, struct client *c, const struct smb_header *h, struct str body,
                 struct smb_user *signs, unsigned char *hash, struct str *answer)
 {
@@ -367,7 +367,7 @@ static bool set_up(struct world *w, struct client *c, const struct smb_user_setu
     return answered;
 }
 
-/* Logs in, anew or (with a session that stands) again; with `to`, binds to that one's session. */
+/* Logs in, or reauthenticates an existing session; with `to`, binds to that client's session. */
 static void step_log_in(struct world *w, struct client *c, struct client *to)
 {
     uint8_t how = next(w);
@@ -427,7 +427,7 @@ static void step_accounts(struct world *w)
 
 /* ---- commands ---- */
 
-/* Where a command's body has what it works on, and what follows its fixed part. */
+/* The offset of a command's file id, and the data after its fixed part. */
 static const struct shape {
     uint8_t bytes;     /* of the fixed part */
     uint8_t id_at;     /* a file id; 0: none */
@@ -467,7 +467,7 @@ static void put_wide(struct buf *b, const char *text)
         buf_put_le16(b, (uint16_t)(unsigned char)*text);
 }
 
-/* The variable part: names, which a program would hardly spell, or its own bytes. */
+/* The variable part: names, which a fuzzer would hardly find, or bytes of the input. */
 static void put_tail(struct world *w, struct buf *b, uint16_t command)
 {
     static const char *const names[] = {"a", "b", "dir", "dir\\a", "", "dir\\b", "*", "c"};
@@ -571,7 +571,7 @@ static void put_command(struct world *w, struct client *c, struct buf *message, 
         c->proved[h.message_id] = true;
 }
 
-/* Links the commands and signs each, after all are there: padding is signed, too. */
+/* Links the commands, then signs each: the padding is signed, too. */
 static void sign_commands(struct client *c, struct buf *message, const size_t *begins,
                           unsigned count, uint8_t wrong)
 {

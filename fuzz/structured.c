@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a structured body, in one piece and byte by byte: the same content, or both refused;
- * and never more content than was announced. The first byte says how much that is. */
+/* Any bytes as a structured body, in one piece and byte by byte: both give the same content or both
+ * are refused, and never more content than announced. The first byte sets the announced length. */
 #include <stdlib.h>
 
 #include "core/buf.h"

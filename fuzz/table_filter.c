@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text is a filter or is refused; one that compiles runs over any row, good or broken, and a
- * row that it lets pass lies in its bounds. The first line is the row's bytes, the rest the text.
+/* Any text is a filter or is refused. A compiled filter runs over any row, valid or damaged, and a
+ * row that passes is within its bounds. The first line is the row's bytes, the rest the text.
  */
 #include <assert.h>
 

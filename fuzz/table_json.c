@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A body that reads as an entity is written out, and reads back as the same entity. */
+/* An accepted entity is written out and reads back as the same entity. */
 #include <assert.h>
 
 #include "rest/table/json.h"

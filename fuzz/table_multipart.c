@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever a multipart body holds, its parts, headers and requests lie inside of it. The first line
- * is the Content-Type. */
+/* The parts, headers and requests of any multipart body are inside the body. The first line is the
+ * Content-Type. */
 #include <assert.h>
 
 #include "rest/multipart.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever is encoded decodes to itself; the query walk ends and URLs parse without a bad read. */
+/* Encoded text decodes to the original; the query walk ends and URLs parse without a bad read. */
 #include <assert.h>
 
 #include "core/uri.h"

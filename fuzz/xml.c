@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A document that parses is written out again and parses to the same names and texts. */
+/* A parsed document is written out and parses again to the same names and texts. */
 #include <assert.h>
 
 #include "core/xml.h"

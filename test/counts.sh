@@ -1,7 +1,7 @@
 #!/bin/sh
-# sh test/counts.sh PART STATUS <LOG: what a part of test/run.sh counts, "passed failed", from the log of unit tests or
-# fuzzers ("N passed, N failed, N skipped") or of Node ("# pass N"). A skipped test has failed. build, style and lint count
-# as one each; any other part that counts nothing has failed.
+# sh test/counts.sh PART STATUS <LOG: prints the counts of a part of test/run.sh, "passed failed", from the log of unit
+# tests or fuzzers ("N passed, N failed, N skipped") or of Node ("# pass N"). A skipped test counts as failed. build,
+# style and lint count as one test each; any other part without tests has failed.
 case $1 in build | style | lint) whole=1 ;; *) whole=0 ;; esac
 awk -v status="$2" -v whole=$whole '
     /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { passed += $1; failed += $3 + $5 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a part of `make test` counts: nothing passes that has not run.
+// The counts of a part of `make test`: nothing passes that has not run.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints a C main that runs every `void test_*(void)` found in the object files given.
+# Prints a C main that runs every `void test_*(void)` in the given object files.
 names=$(nm -g --defined-only "$@" | sed -n 's/.* T \(test_[A-Za-z0-9_]*\)$/\1/p' | sort)
 echo '#include "../../src/core/test.h"'
 for n in $names; do echo "void $n(void);"; done

@@ -77,7 +77,7 @@ static void connection_close(struct connection *c)
     c->load->open--;
 }
 
-/* Blocking, as this happens rarely: at the start, and when the server has closed. */
+/* Blocking, because it is rare: at the start, and after the server has closed the connection. */
 static bool connection_open(struct connection *c)
 {
     const struct load_plan *plan = c->load->plan;
@@ -191,7 +191,7 @@ static void read_head(struct connection *c, struct str head)
     answer->bad = status.n == 0 || status.p[0] != '2';
 }
 
-/* Takes the head from the input once it is whole. */
+/* Removes the head from the input once it is complete. */
 static bool take_head(struct connection *c, struct str *input)
 {
     if (c->head.n == 0) {
@@ -217,7 +217,7 @@ static bool take_head(struct connection *c, struct str *input)
     return true;
 }
 
-/* Whether the answer is at its end. */
+/* True at the end of the answer. */
 static bool take_answer(struct connection *c, struct str *input)
 {
     struct answer *answer = &c->answer;
@@ -323,7 +323,7 @@ static void load_open(struct load *l)
     }
 }
 
-/* A request that is not answered when the time is up has waited, too. */
+/* Also counts the wait of requests that are unanswered when the time is up. */
 static void count_unanswered(struct load *l)
 {
     int64_t now = now_ns();

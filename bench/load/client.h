@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many keep-alive connections on one thread, each with one request under way at a time. */
+/* Many keep-alive connections on one thread, each with one request in flight at a time. */
 #ifndef BENCH_LOAD_CLIENT_H
 #define BENCH_LOAD_CLIENT_H
 
@@ -31,8 +31,8 @@ struct load_result {
     struct histogram times;
 };
 
-/* Runs the plan for that long; what comes in the first part, warming up, is not counted. `started`
- * is called at its end. Prints the first bad answer to stderr. */
+/* Runs the plan for that long; answers during warm-up are not counted. `started` is called at the
+ * end of warm-up. Prints the first bad answer to stderr. */
 void load_run(const struct load_plan *plan, int64_t warm_up_ms, int64_t run_ms,
               void (*started)(void *arg), void *arg, struct load_result *out);
 

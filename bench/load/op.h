@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the load generator sends: operations made from templates, signed, one rendered request per
- * key of the range so that sending costs nothing but the system call. */
+ * key of the range, so that sending costs only the system call. */
 #ifndef BENCH_LOAD_OP_H
 #define BENCH_LOAD_OP_H
 
@@ -38,7 +38,7 @@ struct op_set {
     struct arena arena; /* holds what is rendered once */
 };
 
-/* Whether its requests differ each time, so that they cannot be rendered beforehand. */
+/* True if its requests differ each time and cannot be rendered in advance. */
 bool op_is_unique(const struct op *op);
 /* Picks an operation by weight. */
 size_t op_pick(const struct op_set *set, uint64_t random);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared Key, written from the protocol's description and not with the server's own code, so that a
- * run against a server is a check of both. */
+/* Shared Key, written from the protocol's description without the server's code, so that a run
+ * checks both. */
 #include <stdlib.h>
 
 #include "core/base64.h"

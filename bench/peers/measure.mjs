@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How bench/peers.mjs measures one row of one peer, and what the peers hold before.
+// How bench/peers.mjs measures one row of one peer, and the data the peers hold before.
 import { closeSync, existsSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

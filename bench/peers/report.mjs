@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bench/peers.mjs has measured, as tables, plots and a page.
+// Renders the results of bench/peers.mjs as tables, plots and a page.
 
 const NAMES = { lazuli: 'Lazuli', azurite: 'Azurite', nginx: 'nginx', samba: 'Samba', disk: 'bare disk' };
 const COLOURS = { lazuli: '#1f5fbf', azurite: '#b5651d', nginx: '#3a8f4d', samba: '#8a4fa3', disk: '#777777' };

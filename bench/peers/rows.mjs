@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bench/peers.mjs asks: one row each. name; part of the table; peers; connections; and by kind
+// The rows of bench/peers.mjs. name; part of the table; peers; connections; and by kind
 //   op(peer)      what the load generator sends (kind 'load', the default); service, keys, requests, seconds, each;
 //                 azuriteRequests: it stops after so many, as it would answer few in the time
 //   beside(peer)  what eight other connections do meanwhile; smb: 'write' or 'read' when they are SMB clients

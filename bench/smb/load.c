@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* memfd_create */
-/* One question to an SMB server, asked through libsmbclient: so the client is the same, and as
- * fast, for Lazuli and for Samba. Prints one line of JSON: the rate (of calls, or of MiB), the
- * times of the calls and the server's CPU time.
+/* One measurement of an SMB server through libsmbclient, so that the client is the same for Lazuli
+ * and Samba. Prints one line of JSON: the rate (of calls, or of MiB), the times of the calls and
+ * the server's CPU time.
  *
  *   smb_load URL USER PASSWORD PORT plain|signed PID OP COUNT [CLIENTS]
  *
@@ -44,7 +44,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
-/* libsmbclient asks through a callback without an argument of ours but the context's user data. */
+/* libsmbclient's callback gets no argument from us except the context's user data. */
 static void tell_who(SMBCCTX *context, const char *server, const char *share, char *group,
                      int group_size, char *user, int user_size, char *password, int password_size)
 {
@@ -64,8 +64,8 @@ static void must(bool good, const char *what)
     exit(1);
 }
 
-/* Signing is a setting of Samba's configuration. libsmbclient's own option for encryption has SMB 3
- * only sign: what is encrypted is for the server to say. */
+/* Signing is a setting of Samba's configuration. With SMB 3, libsmbclient's encryption option only
+ * signs, so the server must demand encryption. */
 static void protect(SMBCCTX *context, bool signs)
 {
     char path[64];
@@ -232,8 +232,8 @@ static double cpu_before(const struct processes *before, long pid)
     return 0;
 }
 
-/* Of those that live at the end: Samba has a process for each connection, so the clients have to
- * be connected still, and what earlier ones have left behind does not count. */
+/* CPU time of the processes alive at the end. Samba has a process per connection, so the clients
+ * must still be connected; processes of earlier clients do not count. */
 static double cpu_since(long server, const struct processes *before)
 {
     static struct processes after;
@@ -273,7 +273,7 @@ static void be_client(struct question *q, struct clients *c, unsigned number)
     _exit(0);
 }
 
-/* Until each of them has said something more. */
+/* Waits until each of them has sent something more. */
 static void await_all(struct clients *c)
 {
     for (unsigned i = 0; i < c->count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the admin listener share: a server that has one, and requests to it.
+// Shared by the tests of the admin listener: a server that has one, and requests to it.
 import { ACCOUNT, KEY, VERSION, send, sign, startServer } from '../rest/lib.mjs';
 
 export function startAdmin(options = {}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test control: accounts, reset, states under a name, seeds, the clock, faults, holds; over HTTP and as `lazuli ctl`.
+// Test control: accounts, reset, named states, seeds, the clock, faults, holds; over HTTP and as `lazuli ctl`.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The concurrency inspector: for each refusal the rule, what was sent, what it met, and who made it so.
+// The concurrency inspector: for each refusal the rule, the request, the state it met, and the request that caused that
+// state.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

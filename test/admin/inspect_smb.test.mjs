@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inspector of files that SMB clients have open: the board of opens and locks, and REST refusals with the open that was
-// in the way (rules S2 and S3).
+// The inspector of files that SMB clients have open: the list of opens and locks, and REST refusals with the conflicting
+// open (rules S2 and S3).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { freePorts, until, STORE_IN_FOLDER } from '../rest/lib.mjs';

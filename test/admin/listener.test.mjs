@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin listener: what it serves to whom, the storage services on its origin, and what keeps pages of other sites out.
+// The admin listener: access rules, the storage services on its origin, and protection against pages of other sites.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

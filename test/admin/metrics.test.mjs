@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /metrics, /livez and /readyz: what they say, in what form, to whom; and what Prometheus makes of it.
+// /metrics, /livez and /readyz: content, format and access; and whether Prometheus can read them.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several gateways of one store: what one acknowledges, all others know.
+// Several gateways of one store: a write acknowledged by one is visible through all.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backup and restore of rows and contents together, as docs/CLUSTER.md says it, while clients write, replace and delete: what
-// was acknowledged before the backup began is in the restored store, and all that the restored store names can be read.
+// Backup and restore of rows and contents together, as docs/CLUSTER.md describes, while clients write, replace and delete:
+// the restored store has every write acknowledged before the backup began, and all its contents can be read.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';

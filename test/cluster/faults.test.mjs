@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults while histories run (history.mjs): what was acknowledged is there, nothing happens twice, every request ends, and
-// all goes on without a restart. FULL=1 (make test-full) adds those that take long.
+// Faults while histories run (history.mjs): acknowledged writes are there, nothing happens twice, every request ends, and
+// service continues without a restart. FULL=1 (make test-full) adds the slow faults.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

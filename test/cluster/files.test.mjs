@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The open files of shares across gateways: one gateway has them, the others pass connections on to it, and when it is
-// gone another takes over, with the handles that outlive a connection.
+// The open files of shares across gateways: one gateway has them, and the others forward connections to it. When it
+// fails another takes over, with the handles that outlive a connection.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

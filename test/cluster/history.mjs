@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A load of 64 clients over several gateways of one store, every request of which is recorded, and the rules that the record
-// is then held against. Faults may happen meanwhile: a request may end with an error of 500 and above or without an answer,
-// and then its outcome is not known, but nothing that was acknowledged may be lost, and nothing may happen twice.
+// A load of 64 clients over several gateways of one store, with every request recorded, and the rules that the record must
+// satisfy. During faults a request may end with a status of 500 or above or without an answer. Its outcome is then unknown,
+// but no acknowledged write may be lost, and nothing may happen twice.
 //
 //   entities  read, change and write the same few entities by ETag: linearizable, one winner each round
 //   queue     put, get and delete messages: each goes to one consumer, none is lost, none comes back

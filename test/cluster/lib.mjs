@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the cluster engine share: the cluster they run on, gateways of one store, clients that record what they
-// see. The cluster is the one of LAZULI_TEST_CLUSTER (the folder given to `up`), or one of this process's own.
+// Shared by the tests of the cluster engine: the cluster, gateways of one store, clients that record what they see. The
+// cluster is that of LAZULI_TEST_CLUSTER (the folder given to `up`), or one that this process starts.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

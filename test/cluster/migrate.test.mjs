@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lazuli migrate` from a folder to the cluster and back: all that can be seen stays as it is, also when the command is killed
-// in the middle.
+// `lazuli migrate` from a folder to the cluster and back: everything visible is unchanged, even if the command is killed in
+// the middle.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The tests of the cluster engine, on a cluster of their own: `make test-cluster`, and the part `cluster` of `make test`.
+# The tests of the cluster engine, on a separate cluster: `make test-cluster`, and the part `cluster` of `make test`.
 #   sh test/cluster/run.sh [STEP...]   some of: unit shards across files faults migrate backup one three smb smb-three torture torture-three
-# FULL=1 runs every suite and every fault; without it a part of each that stands for the rest. Output is TAP and the unit
-# tests' sum, which test/run.sh counts.
+# FULL=1 runs every suite and every fault; without it a representative part of each. Output is TAP and the unit tests' totals, which
+# test/run.sh counts.
 cd "$(dirname "$0")/../.." || exit 2
 steps=${*:-unit shards across files faults migrate ${FULL:+backup} one three ${FULL:+smb smb-three torture torture-three}}
 bin=${LAZULI_BIN:-$PWD/build/release/lazuli}

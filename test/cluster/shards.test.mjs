@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several PostgreSQL primaries: what `init` and gateways refuse, and histories while shards are added and drained and who
-// moves the data is killed.
+// Several PostgreSQL primaries: refusals by `init` and gateways, and histories while shards are added and drained and the
+// process that moves the data is killed.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test control in the console: there with --test-control alone.
+// Test control in the console: available only with --test-control.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { goTo, openPage, openView, said, seed, signIn, startBrowser, startConsole, until } from './lib.mjs';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server with the console, and Debian's Chromium to look at it. Screenshots go to build/console.
+// A server with the console, and Debian's Chromium to view it. Screenshots go to build/console.
 import { mkdirSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { freePorts, startServer } from '../rest/lib.mjs';

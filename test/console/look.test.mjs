@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every view: axe in both themes, a phone's width, the keyboard alone, the page's size and speed, nothing from elsewhere.
+// Every view: axe in both themes, a phone's width, keyboard-only use, the page's size and speed, no external resources.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways into the console, and what each may do: account key, connection string, SAS, token. Secrets stay in memory.
+// Ways to sign in to the console, and the rights of each: account key, connection string, SAS, token. Secrets stay in
+// memory.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

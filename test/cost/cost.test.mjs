@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many instructions the server takes for a request of each hot path, counted by callgrind, beside what instructions.json
-// says. More than a tenth more: something has become slower. More than a tenth less: the file is out of date. No
-// stop-watch is needed, and other work on the machine does not matter. UPDATE=1 writes the file anew.
+// The server's instructions per request of each hot path, counted by callgrind and compared with instructions.json. If they
+// are more than 10 % higher, the path has become slower; if more than 10 % lower, the file is out of date. Unlike times,
+// counts do not depend on other work on the machine. UPDATE=1 rewrites the file.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';

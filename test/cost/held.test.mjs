@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long may one request's work hold all others? The server counts the CPU time of each turn of its committer, and the
-// time of each turn of its event loops, in histograms (docs/admin-api.md). Here long operations run, and no turn may have
-// taken more than a limit. CPU time does not depend on other work on the machine as time does; still each gets three
-// chances. bench/held.mjs measures the same with more data.
+// How long may one request delay all others? The server counts the CPU time of each turn of its committer, and the time
+// of each turn of its event loops, in histograms (docs/admin-api.md). The tests run long operations and check that no
+// turn exceeds a limit. CPU time depends less on other work on the machine than elapsed time; still each gets three
+// attempts. bench/held.mjs measures the same with more data.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, test } from 'node:test';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls are interposed: the program's own definitions of open, write and so on stand before the
- * C library's, for RocksDB too. They do the system call and record it. */
+/* The calls are interposed: the program's definitions of open, write and so on override the C
+ * library's, for RocksDB too. They make the system call and record it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +73,7 @@ static bool is_watched(const char *path)
     return disk.watching && strncmp(path, disk.root, strlen(disk.root)) == 0;
 }
 
-/* Takes out what changes nothing: a folder's own name for itself. */
+/* Removes path components without effect: ".", a folder's name for itself. */
 static void tidy_path(char *path)
 {
     for (char *dot; (dot = strstr(path, "/./")) != NULL;)
@@ -83,7 +83,7 @@ static void tidy_path(char *path)
         path[n - 2] = '\0';
 }
 
-/* The path within a folder that is open; false when it is none of the watched. */
+/* The path within an open folder; false if the folder is not watched. */
 static bool path_at(int folder_fd, const char *name, char path[PATH_BYTES])
 {
     const struct thing *folder = thing_of(folder_fd);
@@ -116,7 +116,7 @@ static void note_open(int fd, const char *path, int flags, bool existed)
 
 /* ---- faults; the lock is held ---- */
 
-/* The next of the calls that fail is this one. */
+/* True if this call must fail. */
 static bool is_due(enum disk_call call, const char *path)
 {
     struct disk_fault *f = &disk.fault;
@@ -144,7 +144,7 @@ static void note_fault(void)
     disk.half_written = false;
 }
 
-/* How much of a write to make; -1 when it fails. */
+/* How many bytes of a write to make; -1 if it fails. */
 static ssize_t writable(int fd, size_t n)
 {
     const struct thing *thing = thing_of(fd);
@@ -261,7 +261,7 @@ int unlink(const char *name)
 
 /* ---- bytes ---- */
 
-/* The write has been made, so that a flush that begins now covers it. */
+/* The write has been made, so a flush that begins now covers it. */
 static void note_write(int fd, const void *bytes, size_t n, uint64_t offset)
 {
     struct thing *thing = thing_of(fd);
@@ -301,7 +301,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset)
     return done;
 }
 
-/* The first `n` bytes of the parts. Returns how many parts those are. */
+/* Puts the first `n` bytes of the parts into `head`. Returns the number of parts there. */
 static int parts_head(const struct iovec *parts, int count, size_t n, struct iovec head[IOV_MAX])
 {
     int taken = 0;
@@ -363,8 +363,8 @@ int fallocate(int fd, int mode, off_t offset, off_t length)
 
 /* ---- flushing ---- */
 
-/* Whether this flush fails: by itself, or since another has failed and this descriptor has not been
- * told. The lock is held. */
+/* True if this flush fails: by itself, or because another has failed and this descriptor has not
+ * reported it. The lock is held. */
 static bool flush_fails(struct descriptor *d)
 {
     if (is_due_of(DISK_FLUSH, d->thing)) {
@@ -376,8 +376,8 @@ static bool flush_fails(struct descriptor *d)
     return fails;
 }
 
-/* The real disk is not asked: what a flush means is what the record says, and a test is not worth
- * the wear. But it takes time, in which others write what it does not cover. */
+/* Does not flush the real disk: the record defines the effect of a flush, and a test is not worth
+ * the wear. It takes time, so that other threads write data that it does not cover. */
 static int flush(int fd)
 {
     pthread_mutex_lock(&disk.lock);

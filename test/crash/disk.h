@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A disk that can lose its power. The file calls of the program, and of the libraries in it, are
- * recorded while they go to the real files; from the record it makes what a power cut after any of
- * them may leave behind: what was flushed is there, and of the rest, any part. */
+/* A disk that can lose power. It records the file calls of the program and its libraries while they
+ * change the real files. From the record it makes a state that a power cut after any of them may
+ * leave: all flushed data, and any part of the rest. */
 #ifndef TEST_CRASH_DISK_H
 #define TEST_CRASH_DISK_H
 
 #include "core/str.h"
 
-/* Records what happens to the files of this folder from now on; what it held is forgotten. Nothing
- * in it may be open. */
+/* Records the calls on the files of this folder from now on and discards the earlier record. No
+ * file in it may be open. */
 void disk_watch(const char *folder);
 /* Stops recording. */
 void disk_unwatch(void);
 bool disk_watching(void);
-/* Takes some time, once in `one_in` calls. */
+/* Delays one in `one_in` calls. */
 void disk_dawdle(uint32_t one_in, uint32_t ns_max);
 
-/* How many things have happened. */
+/* The number of events so far. */
 size_t disk_now(void);
-/* Notes that something has happened that is no file call; returns its number. */
+/* Records an event that is not a file call; returns its number. */
 size_t disk_note(void);
 
 /* The first flush after so many things of a file whose path contains `part`: what had happened when
@@ -55,12 +55,13 @@ enum cut_kind {
     CUT_KINDS,
 };
 
-/* Makes in `folder`, which must not exist, what is left when the power goes after `now` things. */
+/* Makes in `folder`, which must not exist, a state that a power cut after `now` events may
+ * leave. */
 void disk_cut(size_t now, enum cut_kind kind, uint32_t seed, const char *folder);
 
-/* The program was killed after `now` things, and the power stays on: makes the folder, which must
- * have been removed, as it was then, and records on. What was not flushed still is not; of what a
- * flush has failed to write, memory may have forgotten any part. */
+/* The program was killed after `now` events, and the power stays on: restores the folder, which
+ * must have been removed, to that state and continues recording. Unflushed data is still unflushed;
+ * data that a flush failed to write may be partly lost from memory. */
 void disk_restart(size_t now, uint32_t seed);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a power cut leaves, made from the record. */
+/* Makes the state after a power cut from the record. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ static uint32_t draw(struct cut *c, uint32_t below)
     return (uint32_t)(((uint64_t)c->random * below) >> 32);
 }
 
-/* The first flush that covers it, FLUSHED or FLUSH_FAILED; NOTED when there is none. (One that
- * fails forgets what it should have written, and those after it have nothing to write.) */
+/* The first flush that covers it, FLUSHED or FLUSH_FAILED; NOTED if there is none. (A failed flush
+ * drops the dirty data, so later flushes have nothing to write.) */
 static enum happening flush_of(size_t at, size_t now)
 {
     for (size_t i = at + 1; i < now; i++) {
@@ -59,7 +59,7 @@ static void content_put(struct content *f, const struct event *event, size_t fro
     memcpy(f->bytes + event->offset + from, event->bytes + from, to - from);
 }
 
-/* A write that no flush has covered: sectors of it, wherever they begin in the file. */
+/* A write that no flush has covered: any of its sectors, wherever they begin in the file. */
 static void put_some(struct cut *c, struct content *f, const struct event *event)
 {
     for (size_t from = 0; from < event->length;) {
@@ -135,8 +135,8 @@ static bool lies_in(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && path[n] == '/' && strchr(path + n + 1, '/') == NULL;
 }
 
-/* Names come and go in order, and those of a folder are there when it was flushed: up to which
- * event they certainly are. */
+/* Names are added and removed in order, and a flush of a folder makes its names durable. Returns
+ * the event up to which they are certainly durable. */
 static size_t named_for_sure(const struct cut *c, const char *folder)
 {
     size_t sure = 0;

@@ -21,7 +21,7 @@ enum happening {
     NOTED,
 };
 
-/* A file or a folder, whatever its name is. */
+/* A file or a folder, independent of its name. */
 struct thing {
     bool folder;
     char *path;   /* when it was first seen */
@@ -52,8 +52,8 @@ struct names {
     size_t count;
 };
 
-/* Each descriptor that was open when a flush failed hears of it, once; those opened later do not:
- * the kernel may have forgotten it by then. */
+/* Each descriptor that was open when a flush failed reports the error once. Descriptors opened
+ * later do not, because the kernel may have forgotten it by then. */
 struct descriptor {
     struct thing *thing;
     unsigned failures_told;

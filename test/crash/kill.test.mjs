@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 under load, again and again on the same folder: what was acknowledged is there after the restart, what was
-// not is there whole or not at all, and `lazuli check` finds nothing wrong.
+// kill -9 under load, repeatedly on the same folder: acknowledged writes are there after the restart, others are there
+// completely or not at all, and `lazuli check` finds no error.
 //
-// Each worker owns one resource and writes to it one request after the other. So at the kill it knows the last value
-// that was acknowledged and the one that may have been on its way, and the resource must hold one of the two.
+// Each worker owns one resource and writes to it one request at a time. So at the kill it knows the last acknowledged
+// value and the one that may have been in flight, and the resource must hold one of the two.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, test } from 'node:test';

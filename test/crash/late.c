@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that are late, as on a busy machine: who was waiting for others comes back some time
- * after it was woken. Meanwhile the others go on, and what is seldom at the same time meets: a
- * flush of RocksDB and a compaction then write their changes of its MANIFEST under one sync. */
+/* Delayed threads, as on a busy machine: a waiting thread resumes some time after it was woken.
+ * Other threads run meanwhile, so rare overlaps occur: a flush of RocksDB and a compaction then
+ * write their changes of its MANIFEST under one sync. */
 #include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@ static cond_wait_fn *real_cond_wait(void)
     return real;
 }
 
-/* The program's own definition stands before the C library's. */
+/* The program's definition overrides the C library's. */
 int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
     int result = real_cond_wait()(condition, mutex);

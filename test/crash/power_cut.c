@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Power cuts, kills, and calls that fail. Updates run over a disk that records (disk.h); then the
- * store is opened from what a cut at many a moment may have left, and must hold exactly the first M
- * of them: all that were acknowledged by then, nothing half-done, nothing that was refused.
+/* Power cuts, kills, and calls that fail. Updates run over a recording disk (disk.h). Then the
+ * store is opened from states that a cut at many moments may have left, and must hold exactly the
+ * first M updates: all that were acknowledged by then, no partial update, no refused one.
  *
  *     power_cut [part of a test's name [how many stores [the first one's seed]]] */
 #include <dirent.h>
@@ -36,7 +36,7 @@ struct trouble {
     bool tree;               /* updates move, make and remove paths (power_tree.h) */
 };
 
-/* What is being looked at, for the one who reads of a failure. */
+/* The current case, printed with a failure. */
 static char at[160];
 
 static void say_where(void)
@@ -85,7 +85,7 @@ static void empty_folder(const char *folder)
     CHECK(mkdir(folder, 0700) == 0);
 }
 
-/* As a first start leaves a store that comes no further than making folders. */
+/* A store whose first start ended after making the folders. */
 static void empty_store(const struct run *run)
 {
     static const char *const folders[] = {"rows", "journal", "segments"};
@@ -98,7 +98,7 @@ static void empty_store(const struct run *run)
 
 /* ---- a link: updates, and cuts in them ---- */
 
-/* A start may fail when the disk does; the next one finds all that was there. */
+/* A start may fail if the disk fails; the next one finds all data. */
 static void open_store(struct run *run)
 {
     struct err e = OK;
@@ -150,7 +150,7 @@ static uint32_t check_cut(struct run *run, size_t now, enum cut_kind kind)
     return held;
 }
 
-/* The moments of a link that cuts are drawn from. */
+/* The range of events of a link from which cuts are drawn. */
 struct moments {
     size_t begun; /* opening the store */
     size_t opened;
@@ -174,8 +174,7 @@ static void use_store(struct run *run, const struct trouble *trouble, struct mom
     m->closed = disk_now();
 }
 
-/* The program dies at some moment, and another goes on with what it has left in memory and on the
- * disk. */
+/* The program dies at some moment, and another continues from what is in memory and on the disk. */
 static void kill_and_go_on(struct run *run, const struct trouble *trouble, struct moments *m,
                            uint32_t *random)
 {
@@ -203,8 +202,8 @@ struct moment {
     enum cut_kind kind;
 };
 
-/* Also in the recovery before, and in the close. Most is at stake when all is written and a flush
- * is about to come back. */
+/* Cuts also fall in the preceding recovery and in the close. The most critical moment is just
+ * before a flush returns. */
 static struct moment draw_cut(const struct trouble *trouble, const struct moments *m, uint32_t i,
                               uint32_t *random)
 {
@@ -289,19 +288,20 @@ static void test_power_cuts(void)
     run_stores((struct trouble){.killed = false});
 }
 
-/* RocksDB writes several changes of its MANIFEST under one flush, and a cut may keep the later. */
+/* RocksDB writes several changes of its MANIFEST under one flush, and a cut may keep only the later
+ * one. */
 static void test_cuts_in_manifests(void)
 {
     run_stores((struct trouble){.aim = "/MANIFEST-"});
 }
 
-/* Until a store is there for the first time. */
+/* Cuts while a store is created. */
 static void test_cuts_in_a_first_start(void)
 {
     run_stores((struct trouble){.first_start = true});
 }
 
-/* What a kill leaves in memory is for good once a start has made it so. */
+/* Data that a kill leaves in memory is durable once a start has made it durable. */
 static void test_kills_before_power_cuts(void)
 {
     run_stores((struct trouble){.killed = true});
@@ -310,7 +310,7 @@ static void test_kills_before_power_cuts(void)
 static const struct disk_fault A_JOURNAL_FLUSH = {
     .part = "/journal/", .calls = DISK_FLUSH, .first = 20, .count = 1, .error = EIO};
 
-/* The journal goes on in a new file, once the tables hold what was there. */
+/* The journal continues in a new file, once the tables hold its rows. */
 static void test_failed_journal_flush(void)
 {
     run_stores((struct trouble){.fault = A_JOURNAL_FLUSH});
@@ -324,7 +324,7 @@ static void test_failed_journal_flush_and_kill(void)
 static const struct disk_fault FLUSHES_OF_ALL = {
     .part = "/", .calls = DISK_FLUSH, .first = 20, .count = 8, .error = EIO};
 
-/* The tables cannot be written either: nothing more is taken until the next start. */
+/* The tables cannot be written either: updates are refused until the next start. */
 static void test_failed_flushes_of_all(void)
 {
     run_stores((struct trouble){.fault = FLUSHES_OF_ALL});
@@ -361,7 +361,7 @@ static void test_short_writes(void)
     run_stores((struct trouble){.fault = fault, .killed = true});
 }
 
-/* Any call that needs room, in any file. */
+/* Any call that needs disk space, in any file. */
 static void test_full_disk(void)
 {
     static const struct disk_fault fault = {
@@ -389,7 +389,7 @@ static void test_failed_journal_writes(void)
     run_stores((struct trouble){.fault = fault, .killed = true});
 }
 
-/* Directories that are renamed and deleted: the whole of one such update is there, or nothing. */
+/* Renames and deletes of directories: each such update is there completely or not at all. */
 static void test_trees(void)
 {
     run_stores((struct trouble){.tree = true});
@@ -409,14 +409,15 @@ static void test_trees_and_failed_flushes(void)
 
 enum { MOVES = 60 };
 
-/* What both trees held after each change, and when that was acknowledged. */
+/* The content of both trees after each change, and when it was acknowledged. */
 struct history {
     struct arena arena;
     struct str texts[MOVES + 1];
     size_t told[MOVES + 1];
 };
 
-/* Half a move is never seen: all is as the acknowledged changes left it, or as the next one did. */
+/* A partial move is never visible: the state is that after the acknowledged changes, or after the
+ * next one. */
 static void check_moves(const struct history *h, struct engine *e, size_t now)
 {
     struct arena arena = {0};

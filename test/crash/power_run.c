@@ -135,7 +135,7 @@ static struct err run_call(struct txn *t, void *arg)
     return OK;
 }
 
-/* The caller holds the lock, or nobody else is there. */
+/* The caller holds the lock, or no other thread runs. */
 static void note_outcome(struct call *call, enum outcome outcome)
 {
     CHECK(outcome == DONE || call->run->may_fail || (call->run->tree && !call->wrote));
@@ -168,7 +168,7 @@ static struct err write_bytes(struct run *run, struct str bytes, struct extent *
     return e;
 }
 
-/* False when the disk would not take it. */
+/* False if the disk refused it. */
 static bool write_extent(struct run *run, const struct model_row *row, struct extent *x)
 {
     char *bytes = mem_alloc(row->length);
@@ -225,7 +225,7 @@ void run_wait(struct run *run, uint32_t ended)
 
 /* ---- opening ---- */
 
-/* By the seed, rows come to RocksDB with nearly every commit, or hardly ever. */
+/* Depending on the seed, rows go to RocksDB with nearly every commit or hardly ever. */
 struct err run_open(struct run *run, const char *folder, bool read_only, struct engine **out)
 {
     struct engine_local_options options = {.folder = folder,
@@ -304,9 +304,9 @@ static struct err check_rows(struct txn *t, void *arg)
     return OK;
 }
 
-/* Whether the update is part of the state that the number `last` stands for. What was not done is
- * only when it shares a record with `last`, which was not done either: then that was run before the
- * other was told. */
+/* True if the update is part of the state after update `last`. An update that was not acknowledged
+ * is part of it only if it shares a record with `last`, also not acknowledged: then `last` ran
+ * before the other's outcome was reported. */
 static bool is_part(const struct run *run, uint32_t number, uint32_t last)
 {
     const struct call *call = &run->calls[number];
@@ -337,7 +337,7 @@ static struct err replay(struct txn *t, void *arg)
     return tree_change(t, one->seed, one->number);
 }
 
-/* The tree is what the same updates make of one in memory: nothing is half moved. */
+/* The tree equals one in memory after the same updates: nothing is partly moved. */
 static void check_tree(struct run *run, uint32_t last)
 {
     struct arena arena = {0};

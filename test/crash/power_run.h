@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Updates whose every byte follows from a seed and a number, and what a store must hold of them. */
+/* Updates determined by a seed and a number, and the state that a store must hold after them. */
 #ifndef TEST_CRASH_POWER_RUN_H
 #define TEST_CRASH_POWER_RUN_H
 
@@ -64,18 +64,18 @@ struct run {
 /* Opens the store at `folder`. */
 struct err run_open(struct run *run, const char *folder, bool read_only, struct engine **out);
 void run_submit(struct run *run, uint32_t number);
-/* Until so many have ended. */
+/* Waits until this many updates have ended. */
 void run_wait(struct run *run, uint32_t ended);
 
-/* The store that is open holds exactly the first of the updates: all that had to survive a cut
- * after `now` things, nothing that had been refused by then. Returns the last one's number. */
+/* Checks that the open store holds exactly the first updates: all that had to survive a cut after
+ * `now` events, none that had been refused by then. Returns the last one's number. */
 uint32_t power_run_check(struct run *run, size_t now);
-/* The same of a store that was never closed: exactly what was done is visible. */
+/* The same for a store that was never closed: exactly the completed updates are visible. */
 void run_check_live(struct run *run);
-/* What `lazuli check` says of the store. */
+/* Runs `lazuli check` on the store. */
 void run_check_whole(struct run *run, const char *folder);
 
-/* The program was killed after `now` things: nobody knows what came of what was told later. */
+/* The program was killed after `now` events: outcomes reported later are unknown. */
 void run_forget_told(struct run *run, size_t now);
 /* A store was opened and holds the updates up to this one, which is for good from `sure` on; what
  * it does not hold was never, and numbers are given anew. */

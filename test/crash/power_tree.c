@@ -46,7 +46,7 @@ static struct err make(struct txn *t, struct blob_request request, bool director
     return path_create(t, &args);
 }
 
-/* A file and its content in one update: what is flushed, and what waits for a flush. */
+/* A file and its content in one update: flushed data, and data that waits for a flush. */
 static struct err write_file(struct txn *t, struct blob_request request, uint32_t *random)
 {
     uint32_t size = 1 + draw(random, draw(random, 2) == 0 ? SIZE_MAX_SMALL : SIZE_MAX_LARGE);
@@ -153,7 +153,7 @@ static struct err change_one(struct txn *t, void *arg)
     return tree_change(t, change->seed, change->number);
 }
 
-/* May be refused, by what is there. */
+/* The state of the tree may cause a refusal. */
 void trees_change(struct store *store, uint32_t seed, uint32_t number)
 {
     uint32_t random = seed * 2246822519U + number * 40503U;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The updates of a run that are operations on the paths of a hierarchical container: which one
- * follows from a seed and a number, and what the tree then is from doing the same in memory. */
+/* The updates of a run that are operations on the paths of a hierarchical container. A seed and a
+ * number determine each; the expected tree comes from the same operations in memory. */
 #ifndef TEST_CRASH_POWER_TREE_H
 #define TEST_CRASH_POWER_TREE_H
 
@@ -10,18 +10,18 @@
 
 /* Makes the container. */
 void tree_begin(struct engine *e);
-/* The update of that number, in the partition. It may be refused, by what is there. */
+/* Runs the update of that number in the partition. The state of the tree may cause a refusal. */
 struct err tree_change(struct txn *t, uint32_t seed, uint32_t number);
 /* Every path with its size, one to a line, in the arena. */
 struct str tree_text(struct engine *e, struct arena *a);
 
-/* Two such trees, with renames between them, which are several updates each. */
+/* Two such trees, with renames between them. Each rename is several updates. */
 void trees_begin(struct engine *e);
-/* The change of that number; waits for it. */
+/* Makes the change of that number and waits for it. */
 void trees_change(struct store *store, uint32_t seed, uint32_t number);
-/* What the next writer and the sweeper do: ends a move that nobody carries on. */
+/* Completes an abandoned move, as the next writer and the sweeper do. */
 void trees_settle(struct store *store);
-/* Of both, each as a reader sees it. */
+/* The paths of both trees, as a reader sees them. */
 struct str trees_text(struct engine *e, struct arena *a);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every package that `make dist` makes, tried where nothing of the build is: it is started, a blob is put, the server is
-// killed with SIGKILL, started again, and the blob is read. Debian's package is installed, upgraded, removed and purged.
+// Every package of `make dist`, tested in a folder without build files: it is started, a blob is put, the server is
+// killed with SIGKILL and restarted, and the blob is read. Debian's package is installed, upgraded, removed and purged.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

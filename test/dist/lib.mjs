@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where packages are tried: folders in which nothing of the build is, and servers that see nothing else.
+// Environments for testing packages: folders without build files, and servers that see nothing else.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every program of examples/ against a server of its own: it prints what happened, and ends with 0 if that is what it says.
+// Runs every program of examples/ against a separate server: it prints what happened, and exits with 0 if that is what it
+// claims.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pages say is tried: blocks marked `test` are run, in the order of the page, in a network of its own where the default
-// ports are free; blocks marked `check` are parsed; those marked `not-run` say why; links lead somewhere; the README's figures are
-// those of bench/README.md; pages of error codes agree with the program's table.
+// Tests the pages: blocks marked `test` are run, in the order of the page, in a separate network where the default ports are free;
+// blocks marked `check` are parsed; those marked `not-run` give a reason; links are valid; the README's figures are those of
+// bench/README.md; pages of error codes agree with the program's table.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents as static pages: they build without a warning, no link is broken, and in a real browser a page shows and the
-// search finds. The screenshot is in build/docs.
+// The documents as static pages: they build without a warning, no link is broken, and in a real browser a page is shown and
+// the search works. The screenshot is in build/docs.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -106,7 +106,7 @@ ENGINE_CASE(body_goes_with_a_put_and_a_delete)
     CHECK(str_given(got.value) && !str_given(got.body));
 }
 
-/* What an update has written it sees, and a cursor gives values alone. */
+/* An update sees its own writes, and a cursor returns only values. */
 static struct err write_and_look(struct txn *t, void *arg)
 {
     struct subject *s = arg;
@@ -180,7 +180,7 @@ static struct err lend_body(struct txn *t, void *arg)
     return OK;
 }
 
-/* What is lent stays as it was, whatever becomes of its row. */
+/* Lent bytes do not change, whatever happens to their row. */
 ENGINE_CASE(body_is_lent)
 {
     struct lent lent = {.key = STR("key 1")};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The requests of budget_test.c in their order, each with what it may cost. */
+/* The requests of budget_test.c in order, each with its budget. */
 #ifndef TEST_ENGINE_BUDGET_TABLE_H
 #define TEST_ENGINE_BUDGET_TABLE_H
 
 #include "service/account/account.h"
 
-/* What a later request needs of an answer: the text that follows `after`, up to the end of the
- * element, the quoted string or the header. */
+/* The part of an answer that a later request needs: the text that follows `after`, up to the end of
+ * the element, the quoted string or the header. */
 struct budget_capture {
     const char *after;
     unsigned to; /* "@0" to "@3" in later rows */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See budget_table.h. To add an operation: ask for it once, with what it needs above it. */
+/* See budget_table.h. To add an operation, add one request for it below those that it needs. */
 #include "budget_table.h"
 
 /* clang-format off */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections to PostgreSQL that are cut while COMMIT is under way: by a proxy in this process that
- * knows a COMMIT when it passes. */
+/* Connections to PostgreSQL that are cut during COMMIT, by a proxy in this process that recognises
+ * a COMMIT. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
@@ -54,7 +54,7 @@ static bool receive(int from, char *bytes, size_t size, size_t *n)
     return got > 0;
 }
 
-/* False when the connection is to be cut. */
+/* False if the connection must be cut. */
 static bool pass_to_server(struct proxied *p)
 {
     char bytes[65536];
@@ -161,7 +161,7 @@ static bool put_between(struct proxy *p, const char *rows, unsigned index)
     return true;
 }
 
-/* The one that takes writes may be any of them. */
+/* Any of the hosts may be the one that accepts writes. */
 static void put_before_primary(struct proxy *p)
 {
     char rows[512];
@@ -194,7 +194,7 @@ static struct err count_up(struct txn *t, void *arg)
     return txn_put(t, STR("count"), (struct str){text, (size_t)n});
 }
 
-/* One that begins together with its commit. */
+/* A transaction that begins together with its commit. */
 static struct err put_blindly(struct txn *t, void *arg)
 {
     char text[24];
@@ -213,7 +213,7 @@ static struct err count_rows(struct txn *t, void *arg)
     return OK;
 }
 
-/* Each is acknowledged, and each is done once, whether its COMMIT arrived or not. */
+/* Each update is acknowledged and done exactly once, whether its COMMIT arrived or not. */
 void test_on_cluster_commits_that_are_cut_are_found_out(void)
 {
     enum { UPDATES = 60 };

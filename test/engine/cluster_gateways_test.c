@@ -34,7 +34,7 @@ static void gateways_close(struct gateways *g)
     SUBJECT_CLUSTER.end();
 }
 
-/* Each gateway remembers rows that the other one changes. */
+/* Each gateway caches rows that the other one changes. */
 void test_on_cluster_a_write_by_one_gateway_is_seen_by_the_other(void)
 {
     struct gateways g;
@@ -88,7 +88,7 @@ static int by_value(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* None is lost, and no stamp is given twice. */
+/* No update is lost, and no stamp is used twice. */
 void test_on_cluster_gateways_count_together(void)
 {
     struct gateways g;
@@ -125,7 +125,7 @@ static struct err fails_unless_absent(struct txn *t, void *arg)
     return str_given(value) ? err_new(ERR_CONDITION_NOT_MET) : OK;
 }
 
-/* A refusal that rests on rows in memory is confirmed before it is given. */
+/* A refusal based on cached rows is confirmed before it is returned. */
 void test_on_cluster_a_refusal_knows_of_the_other_gateway(void)
 {
     struct gateways g;
@@ -140,7 +140,7 @@ void test_on_cluster_a_refusal_knows_of_the_other_gateway(void)
     gateways_close(&g);
 }
 
-/* What one gateway drops stays for as long as the other may be sending it. */
+/* An extent dropped by one gateway stays as long as the other may be sending it. */
 void test_on_cluster_a_pin_holds_across_gateways(void)
 {
     struct gateways g;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads: serialisable updates, views of one state, orderly stopping. */
+/* Threads: serialisable updates, views of one state, orderly shutdown. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -243,7 +243,7 @@ ENGINE_CASE(updates_in_flight_are_finished_by_close)
     free(flights);
 }
 
-/* Keeps the committer busy until it is opened. */
+/* Blocks the committer until it is opened. */
 struct gate {
     struct engine_update update;
     pthread_mutex_t lock;
@@ -283,7 +283,8 @@ static void gate_open(struct gate *g)
     pthread_mutex_unlock(&g->lock);
 }
 
-/* All that queue up behind the gate share a commit; the gate and the flush may have their own. */
+/* All updates queued behind the gate share a commit; the gate and the flush may have separate
+ * ones. */
 ENGINE_CASE(updates_share_commits)
 {
     struct engine_usage before;
@@ -319,7 +320,7 @@ struct scribble {
     bool misled;                /* its last run has found something else */
 };
 
-/* A run that does not count, because the function is run again, may find anything. */
+/* A run may find any state if it does not count because the function runs again. */
 static struct err check_scribbles(struct txn *t, struct scribble *s)
 {
     s->misled = false;
@@ -346,7 +347,7 @@ static struct err do_scribble(struct txn *t, void *arg)
     return s->fails ? err_new(ERR_CONDITION_NOT_MET) : OK;
 }
 
-/* Draws what it writes, and makes `rows` what is there after it. */
+/* Draws the writes at random and updates `rows` to the state after them. */
 static void plan_scribble(struct scribble *s, char rows[SCRIBBLE_KEYS], uint32_t *random)
 {
     memcpy(s->wanted, rows, SCRIBBLE_KEYS);
@@ -361,7 +362,7 @@ static void plan_scribble(struct scribble *s, char rows[SCRIBBLE_KEYS], uint32_t
     }
 }
 
-/* Each sees what those before it left, and nothing of those that failed. */
+/* Each sees the effects of those before it, except failed ones. */
 ENGINE_CASE(updates_that_fail_leave_nothing_to_those_of_their_commit)
 {
     static struct scribble scribbles[SCRIBBLES];
@@ -403,7 +404,7 @@ ENGINE_CASE(updates_visible_then_flushed)
     free(flights);
 }
 
-/* Whoever submits them acts for the committer at times; other threads' updates come meanwhile. */
+/* The submitting thread sometimes acts as the committer while other threads submit updates. */
 ENGINE_CASE(updates_submitted_alone)
 {
     atomic_uint landed = 0;

@@ -6,7 +6,7 @@
 #include "engine/wait.h"
 #include "subject.h"
 
-/* Checks where a cursor stands: "key=value", or not valid when want is NULL. */
+/* Checks a cursor's position: "key=value", or not valid if want is NULL. */
 static void stands(const struct cursor *c, const char *want)
 {
     if (want == NULL) {
@@ -207,7 +207,7 @@ ENGINE_CASE(cursor_sees_own_writes)
     CHECK_STR(get_row(s, STR("p"), STR("dd")), STR("later"));
 }
 
-/* How loops delete all under a prefix. */
+/* How loops delete all rows under a prefix. */
 static struct err delete_while_moving(struct txn *t, void *arg)
 {
     (void)arg;
@@ -337,8 +337,8 @@ static struct str model_key(char text[4], uint32_t number)
     return (struct str){text, number % 16 == 0 ? 1 : 2};
 }
 
-/* Where the first (step 1) or last (step -1) present key is, from a place on; -1 or MODEL_KEYS when
- * there is none. */
+/* The index of the first (step 1) or last (step -1) present key from a position on; -1 or
+ * MODEL_KEYS if there is none. */
 static int model_walk(const struct model *m, int from, int step)
 {
     while (from >= 0 && from < MODEL_KEYS && m->values[from] < 0)

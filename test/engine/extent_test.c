@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extents: writing, reading, counting, and space that comes back. */
+/* Extents: writing, reading, reference counts, and freed space. */
 #include <unistd.h>
 
 #include "engine/wait.h"
 #include "subject.h"
 
-/* What a located span holds, read the way a front end sends it. */
+/* The bytes of a located span, read the way a front end sends them. */
 static void check_span(const struct extent_span *span, const char *want)
 {
     char got[4096];
@@ -65,7 +65,7 @@ ENGINE_CASE(extent_parts_are_located)
     }
 }
 
-/* Parts that were never looked at, then the same again. */
+/* Reads parts for the first time, then again. */
 ENGINE_CASE(extent_parts_are_read_at_once)
 {
     enum { SIZE = 200000, FROM = 65000, LENGTH = 70000 };
@@ -262,7 +262,8 @@ ENGINE_CASE(extent_many_in_turns)
     wait_for_bytes(s->engine, 0);
 }
 
-/* What was announced is read as ever, asked for or not, and however much is announced. */
+/* Prefetched parts read the same as others, whether they are read or not and however many are
+ * prefetched. */
 ENGINE_CASE(what_is_fetched_ahead_is_what_is_read)
 {
     enum { COUNT = 40, LENGTH = 300000 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrapper that fails on cue, and the loop that services use it in. */
+/* The fault-injecting wrapper, and the loop in which services use it. */
 #include "engine/fault.h"
 
 #include "engine/mem/mem.h"
 #include "engine/wait.h"
 #include "subject.h"
 
-/* Touches every call a transaction has. */
+/* Makes every call that a transaction has. */
 static struct err busy_update(struct txn *t, void *arg)
 {
     const struct extent *held = arg;

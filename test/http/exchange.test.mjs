@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests and replies of every shape, and clients of every temper.
+// Requests and replies of every form, and clients of every behaviour.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server must refuse, one by one: everything that two readers of HTTP could read differently.
+// Requests that the server must refuse, one by one: everything that two HTTP parsers could read differently.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client, get, startServer } from './harness.mjs';
