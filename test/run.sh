@@ -1,7 +1,7 @@
 #!/bin/sh
-# Everything there is to test, in one go: `make test`. Each part's output is in build/test/PART.log; a part that fails
-# shows its end here. The last line is the sum of all parts, "N passed, N failed", and the exit status says the same.
-# A part that ran nothing, or that skipped a test, has failed.
+# Runs all tests: `make test`. Each part's output is in build/test/PART.log; the end of a failed part's log is shown here. The
+# last line is the total of all parts, "N passed, N failed", and the exit status agrees with it. A part that ran no test, or
+# skipped one, has failed.
 #
 #   sh test/run.sh           all parts
 #   sh test/run.sh PART...   some of them, after building what they need:

@@ -99,7 +99,8 @@ static void leave(struct leaving *l, enum service_kind service)
     SOON(http_server_usage(l->f.http).connections > others);
 }
 
-/* Sends the request and leaves at its n-th call of the engine. False: it is served before that. */
+/* Sends the request and disconnects at its n-th call of the engine. False if it ended before
+ * that. */
 static bool leave_at(struct leaving *l, const struct budget *b, uint64_t n)
 {
     int fd = l->f.fds[b->service];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of what was read: long walks must not fill the cache of RocksDB's blocks. */
+/* Caching of reads: long walks must not fill RocksDB's block cache. */
 #include <stdio.h>
 
 #include "engine/local/local_internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `check` finds what is wrong and nothing else; `backup` copies a store in use. */
+/* `check` finds all errors and reports no false ones; `backup` copies a store in use. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -174,7 +174,7 @@ static struct err swap_fn(struct txn *t, void *arg)
     return name_fn(t, call);
 }
 
-/* Replaces an extent again and again, so that the copy meets every stage of it. */
+/* Replaces an extent repeatedly, so that the copy meets every stage of it. */
 static void *keep_busy(void *arg)
 {
     struct busy *b = arg;
@@ -232,7 +232,7 @@ static off_t size_of(const char *folder, const char *name)
     return stat.st_size;
 }
 
-/* The journal has zeros ahead of its end, and is written there while it is copied. */
+/* The journal has zeros after its end, and is written there while it is copied. */
 void test_local_backup_ends_where_its_rows_do(void)
 {
     struct subject s = new_subject();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that is killed at any moment loses nothing that it was told is durable, and leaves
- * nothing half-done. */
+/* A process that is killed at any moment loses no update reported as durable, and leaves no partial
+ * update. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -123,7 +123,7 @@ static struct err read_version(struct txn *t, void *arg)
     return OK;
 }
 
-/* What the store holds must be what was acknowledged last, or what was under way then. */
+/* The store must hold the last acknowledged version, or the one in flight at the kill. */
 static void check_versions(struct subject *s, uint32_t acknowledged[WRITERS * KEYS_EACH])
 {
     s->engine = s->kind->open(s);
@@ -223,8 +223,8 @@ static void put_version(struct subject *s, uint32_t key, uint32_t version, struc
     *extent = call.extent;
 }
 
-/* The extents of three versions: the first was flushed, the others were not. In memory that the
- * child shares. */
+/* The extents of three versions: the first was flushed, the others were not. In memory shared with
+ * the child. */
 static struct extent *visible_extents;
 
 static void write_visible(struct subject *s)
@@ -235,7 +235,7 @@ static void write_visible(struct subject *s)
     put_version(s, 1, 1, &visible_extents[2]);
 }
 
-/* As a power cut does to bytes that were in memory only. */
+/* Zeroes bytes, as if a power cut had lost them from memory. */
 static void lose_bytes(const struct extent *x)
 {
     char path[512];
@@ -249,7 +249,7 @@ static void lose_bytes(const struct extent *x)
     CHECK_INT(close(fd), 0);
 }
 
-/* A store whose updates are only visible, left as `write` and a crash leave it. */
+/* A store whose updates are visible but not durable, as left by `write` and a crash. */
 static void crash_visible(struct subject *s, void (*write)(struct subject *s))
 {
     *s = (struct subject){.kind = &SUBJECT_LOCAL, .relaxed = true};
@@ -267,7 +267,8 @@ static void end_visible(struct subject *s)
     CHECK_INT(munmap(visible_extents, 4096), 0);
 }
 
-/* Crashes with three versions written, loses the bytes of one of them (-1: none), and looks. */
+/* Crashes after three versions are written, loses the bytes of one of them (-1: none), and
+ * checks. */
 static void check_visible_after(int lost, uint32_t first_version, uint32_t second_version)
 {
     struct subject s;
@@ -305,7 +306,7 @@ void test_local_crash_keeps_what_came_before_lost_bytes(void)
     check_visible_after(2, 2, 0);
 }
 
-/* The first version's extent is dropped, flushed and given back before anything durable follows. */
+/* The first version's extent is dropped, flushed and freed before the next durable update. */
 static void overwrite_visible(struct subject *s)
 {
     put_version(s, 0, 1, &visible_extents[0]);

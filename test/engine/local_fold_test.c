@@ -60,7 +60,7 @@ static bool draining(struct subject *s)
     return local_of(s->engine)->published->draining.root != NULL;
 }
 
-/* Rows are folded while a commit is written, before its own rows are published. */
+/* Rows are folded while a commit is written, before its rows are published. */
 static void change(struct subject *s, engine_fn *fn, int from, int past)
 {
     update_ok(s, STR("p"), fn, &(struct range){from, past});
@@ -187,7 +187,7 @@ static void model_step(struct subject *s, struct model *m, uint32_t *random)
     m->values[m->number] = m->value;
 }
 
-/* Rows come and go while others are on their way to RocksDB, before and behind those that go. */
+/* Rows are put and deleted while others move to RocksDB, before and after the moving keys. */
 void test_local_rows_go_part_by_part(void)
 {
     struct subject s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which folders the local engine takes, and that it leaves the others as they are. */
+/* The folders that the local engine accepts; it does not change others. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -83,8 +83,8 @@ void test_local_folder_of_others_is_left_alone(void)
     CHECK_ERR(open_folder(path_in("file"), false, &e), ERR_IO);
 }
 
-/* A store of the format before is opened, and then of this one: a program of that time would not
- * understand all of it. */
+/* A store of the previous format is opened and upgraded to this one, because older programs would
+ * not understand all of it. */
 void test_local_folder_of_the_format_before(void)
 {
     struct engine *e;
@@ -101,7 +101,7 @@ void test_local_folder_of_the_format_before(void)
     CHECK_STR(str_of(text), STR("lazuli store, format 4\n"));
 }
 
-/* For who copies a store: a folder that is not there stays so. */
+/* For copying a store: a missing folder is not created. */
 void test_local_folder_that_must_be_there(void)
 {
     struct engine *e;

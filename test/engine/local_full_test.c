@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A full disk: writes fail with ERR_NO_SPACE and change nothing, reads go on, and writes work again
- * when there is room. On a small file system in memory; without the right to mount one the tests
- * are skipped. */
+/* A full disk: writes fail with ERR_NO_SPACE and change nothing, reads continue, and writes work
+ * again when there is space. The tests use a small file system in memory and are skipped without
+ * the right to mount one. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ static bool write_text(const char *path, const char *text)
     return written;
 }
 
-/* A place to mount in that nobody else sees: as root, or as the root of a user namespace. */
+/* A private mount namespace: as root, or as the root of a user namespace. */
 static bool enter_namespace(void)
 {
     char users[64], groups[64];
@@ -89,7 +89,7 @@ static bool has_room_for(struct subject *s, engine_fn *put, uint32_t number)
     return !err_is(e);
 }
 
-/* Until it works again: RocksDB tries once a second to get out of an error of its own. */
+/* Waits until it works again: RocksDB tries once a second to recover from an error. */
 static void put_when_there_is_room(struct subject *s)
 {
     WAIT_UNTIL(has_room_for(s, put_large, 0));
@@ -105,7 +105,7 @@ static uint32_t fill_with_extents(struct subject *s, struct extent *x)
     return count;
 }
 
-/* How many updates by `put`, which is given the number of each, the disk has room for. */
+/* The number of updates by `put` that fit on the disk. `put` gets the number of each. */
 static uint32_t fill_by(struct subject *s, struct err (*put)(struct txn *t, void *arg),
                         uint32_t max)
 {
@@ -154,7 +154,7 @@ void test_local_full_disk_is_survived(void)
 
 enum { CONTENT_BYTES = 4000, CONTENTS_EACH = 8, CONTENTS_MAX = 1 << 13 };
 
-/* Eight in one: an update after the other takes long on a busy machine. */
+/* Eight in one update, because single updates take long on a busy machine. */
 static struct err put_contents(struct txn *t, void *arg)
 {
     uint32_t first = *(const uint32_t *)arg * CONTENTS_EACH;
@@ -185,7 +185,7 @@ static uint64_t room_left(void)
     return (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
-/* Contents of small blobs lie in the journal: they must leave room to write down that they go. */
+/* Contents of small blobs are in the journal: they must leave space to record their deletion. */
 static void full_of_rows(bool reopened)
 {
     mount_small("size=48m");
@@ -315,8 +315,8 @@ static struct err put_note_that_makes_way(struct subject *s, uint32_t number)
     return w.update.result;
 }
 
-/* Of the 10 MiB that a disk of this size keeps for rows less than a quarter is left: no new row is
- * taken, however small; but what leads to rows that go, and their going, is. */
+/* Less than a quarter of the 10 MiB that a disk of this size reserves for rows is left: new rows
+ * are refused, however small, but deletes, and updates that lead to deletes, are admitted. */
 void test_local_full_disk_takes_what_makes_way(void)
 {
     enum { WAY = 100, LEFT_BYTES = 2300 << 10 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal: what a start makes of it after a crash, and that it does not grow for ever. */
+/* The journal: recovery after a crash, and bounded growth. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,7 +126,7 @@ void test_local_journal_survives_crashes_of_the_start(void)
     arena_release(&s.arena);
 }
 
-/* A record of which the last bytes are missing was never acknowledged. */
+/* A record without its last bytes was never acknowledged. */
 void test_local_journal_ends_with_the_last_whole_record(void)
 {
     struct subject s = new_subject();
@@ -153,7 +153,7 @@ void test_local_journal_ends_with_the_last_whole_record(void)
     arena_release(&s.arena);
 }
 
-/* A torn record is cut off, so that it does not come back when later ones vouch for its number. */
+/* A torn record is cut off, so that it does not reappear when later records confirm its number. */
 void test_local_journal_torn_record_stays_away(void)
 {
     struct subject s = new_subject();
@@ -168,7 +168,7 @@ void test_local_journal_torn_record_stays_away(void)
     arena_release(&s.arena);
 }
 
-/* A broken record before others that were durable is a loss, and is said to be one. */
+/* A damaged record before durable ones is data loss and is reported. */
 void test_local_journal_broken_in_the_middle_is_corrupt(void)
 {
     struct subject s = new_subject();
@@ -250,7 +250,7 @@ void test_local_journal_is_collected(void)
     arena_release(&s.arena);
 }
 
-/* As a start leaves it that ends as it makes a file. */
+/* The state after a start that ended while making a file. */
 void test_local_journal_file_without_a_header_is_collected(void)
 {
     struct subject s = new_subject();
@@ -269,8 +269,8 @@ void test_local_journal_file_without_a_header_is_collected(void)
     arena_release(&s.arena);
 }
 
-/* Values are replaced at random: what stays is no more than twice of what is live, besides the
- * files that are too young to be judged. */
+/* Values are replaced at random: the journal holds at most twice the live data, apart from files
+ * too new for collection. */
 void test_local_journal_is_at_most_half_garbage(void)
 {
     enum { MANY_KEYS = 300, REPLACED = 1500 };
@@ -318,7 +318,7 @@ void test_local_journal_collected_values_survive_a_crash(void)
     arena_release(&s.arena);
 }
 
-/* Runs that end before they are idle and before much is written. */
+/* Runs that end before they are idle and before they write much. */
 void test_local_journal_of_many_short_runs_is_collected(void)
 {
     enum { RUNS = 8, ROWS = 20, ROW_BYTES = 100000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RocksDB's MANIFEST: nothing is added to it, and what a power cut may have left of one that an
- * older program added to is opened. */
+/* RocksDB's MANIFEST: nothing is appended to it, and one that an older program appended to can be
+ * opened after a power cut. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -52,8 +52,8 @@ static void make_old(void)
     CHECK(close(fd) == 0);
 }
 
-/* The first record of the file, which is whole, once more behind its last: with `kept` bytes of it,
- * zeros for the rest, and with another whole one behind that. */
+/* Appends the file's first record, which is complete, again: with `kept` bytes of it, zeros for the
+ * rest, and then another complete one. */
 static void append_record(size_t kept, bool another)
 {
     char file[BYTES_MAX];
@@ -95,7 +95,7 @@ static void check_opens(size_t kept, bool another, bool read_only)
     arena_release(&s.arena);
 }
 
-/* Each change is a MANIFEST of its own: a cut finds none that is being added to. */
+/* Each change writes a new MANIFEST, so a cut never hits one that is being appended to. */
 void test_local_manifest_is_never_added_to(void)
 {
     struct subject s = new_store();
@@ -148,7 +148,7 @@ void test_local_manifest_broken_in_the_middle_is_corrupt(void)
     check_corrupt(true, true);
 }
 
-/* What was flushed whole does not lose its end by a power cut. */
+/* A completely flushed file does not lose its end in a power cut. */
 void test_local_manifest_that_is_not_whole_is_corrupt(void)
 {
     check_corrupt(false, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that are read from where they lie whole in the journal: they are always the newest, however
- * their places came to be known. */
+/* Rows that are read from the journal by their offset: they are always the newest, however the
+ * offset was learned. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static struct subject new_subject(void)
     return s;
 }
 
-/* A row's value tells its version, and its body is drawn from it. */
+/* A row's value is its version, and its body is derived from it. */
 struct versioned {
     uint32_t number;
     uint32_t version; /* 0: there is none */
@@ -95,7 +95,7 @@ static struct err change_rows(struct txn *t, void *arg)
     return OK;
 }
 
-/* Every third is deleted, every third put anew. */
+/* Every third row is deleted, every third put again. */
 static void change_some(struct subject *s, uint32_t version)
 {
     update_ok(s, STR("p"), change_rows, &version);
@@ -112,7 +112,8 @@ static void check_all(struct subject *s, uint32_t untouched, uint32_t changed)
     }
 }
 
-/* How many rows' places are known. (The collector commits when it likes, so not all may be found.)
+/* The number of rows with known offsets. (The collector commits at any time, so not all may be
+ * found.)
  */
 static uint32_t known_places(struct subject *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segments: space that really goes back to the file system, checksums, and what crashes leave. */
+/* Segments: space returned to the file system, checksums, and recovery after crashes. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -70,7 +70,7 @@ void test_local_full_segments_are_unlinked(void)
     arena_release(&s.arena);
 }
 
-/* The file that the extent lies in. */
+/* The file that the extent is in. */
 static int segment_file(const struct extent *x)
 {
     char path[256];
@@ -89,8 +89,8 @@ static off_t segment_size(const struct extent *x)
     return stat.st_size;
 }
 
-/* Room is taken ahead of the extents, a sixteenth of the segment, once there are that many; it
- * counts as free, and goes back when the segment is full, or when the store is closed. */
+/* Space is preallocated for extents, a sixteenth of the segment, once there are that many. It
+ * counts as free, and is returned when the segment is full or the store is closed. */
 void test_local_room_is_taken_ahead_and_given_back(void)
 {
     enum { EXTENTS = 20, BYTES = 1000000, ROOM = 1003520 };

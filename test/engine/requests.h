@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A REST server over an engine of the test's choice, and the requests of budget_table.h to it over
- * real connections: every operation there is. */
+ * real connections: every operation. */
 #ifndef TEST_ENGINE_REQUESTS_H
 #define TEST_ENGINE_REQUESTS_H
 
@@ -34,7 +34,7 @@ struct requests_fixture {
 
 /* Before the engine is made, which needs the fixture's clock. */
 void requests_init(struct requests_fixture *f);
-/* Takes the engine over. */
+/* Takes ownership of the engine. */
 void requests_begin(struct requests_fixture *f, struct engine *engine);
 void requests_end(struct requests_fixture *f);
 
@@ -43,7 +43,7 @@ void requests_send(struct requests_fixture *f, const struct budget *b);
 /* The whole answer, in f->answer. */
 struct str requests_answer(struct requests_fixture *f, const struct budget *b);
 unsigned requests_status(struct str answer);
-/* Remembers what later requests need of the answer. False when it is not in there. */
+/* Saves the part of the answer that later requests need. False if it is missing. */
 bool requests_capture(struct requests_fixture *f, const struct budget *b, struct str answer);
 
 #endif

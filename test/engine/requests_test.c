@@ -55,7 +55,7 @@ static void start_copies(struct requests_fixture *f)
     f->rest.copier = f->copier;
 }
 
-/* Takes over the engine, which was made with the fixture's clock. */
+/* Takes ownership of the engine, which was made with the fixture's clock. */
 void requests_begin(struct requests_fixture *f, struct engine *engine)
 {
     struct str secret;
@@ -125,8 +125,8 @@ static void put_sas(struct requests_fixture *f, struct buf *out)
                URI_KEEP_NONE);
 }
 
-/* Puts what earlier answers said in the place of "@0" to "@3", a service's address in the place of
- * "@b" and "@f", and a SAS in the place of "@s". */
+/* Replaces "@0" to "@3" with parts of earlier answers, "@b" and "@f" with a service's address, and
+ * "@s" with a SAS. */
 static struct str fill_in(struct requests_fixture *f, const char *text, bool encoded)
 {
     struct buf out = buf_in(&f->arena);

@@ -167,7 +167,7 @@ ENGINE_CASE(rows_many_with_and_without_bodies)
     update_ok(s, STR("p"), read_bodies, &b);
 }
 
-/* Whatever is committed after it was kept, a state stays as it was; kept again it is the newer. */
+/* A kept state does not change with later commits; keeping it again gives the newer state. */
 ENGINE_CASE(rows_of_a_kept_state)
 {
     enum { LARGE = 100000 };
@@ -306,7 +306,7 @@ static struct err append_letters(struct txn *t, void *arg)
     return a->letter == 'x' ? err_new(ERR_CONDITION_NOT_MET) : OK;
 }
 
-/* Many at a time, of which some fail: they find what those before them have left. */
+/* Many updates at a time, some of which fail: each sees the effects of those before it. */
 ENGINE_CASE(rows_grow_by_what_is_appended)
 {
     static struct append appends[APPENDS];
@@ -384,7 +384,7 @@ ENGINE_CASE(rows_hot_rows_follow_updates)
     }
 }
 
-/* Of several sizes, each read often enough for an engine to keep it at hand. */
+/* Rows of several sizes, each read often enough for an engine to cache it. */
 ENGINE_CASE(rows_read_often_follow_updates)
 {
     static const size_t sizes[] = {100, 1023, 1024, 1025, 5000, 12 << 10, 20 << 10};
@@ -467,7 +467,7 @@ static struct err put_grouped(struct txn *t, void *arg)
     return p->fails ? err_new(ERR_CONDITION_NOT_MET) : OK;
 }
 
-/* Each has its own outcome, and all are over when the call returns. */
+/* Each has a separate outcome, and all have ended when the call returns. */
 ENGINE_CASE(rows_updates_in_a_group)
 {
     enum { PUTS = 40 };

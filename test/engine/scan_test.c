@@ -151,7 +151,7 @@ ENGINE_CASE(a_prefix_longer_than_any_name_finds_nothing)
     view_ok(s, STR("a"), walk_by_long_prefix, &prefix);
 }
 
-/* Enough that an engine may go on in another way, see walk_next. */
+/* Enough rows that an engine may switch its method, see walk_next. */
 enum { MANY_ROWS = 40000 };
 
 static struct str number_of_many(char text[16], int number)

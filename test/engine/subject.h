@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conformance suite's view of an engine: each ENGINE_CASE runs once over every kind there is,
+/* The conformance suite's view of an engine: each ENGINE_CASE runs once over every kind of engine,
  * under the names test_mem_<case>, test_fault_<case> and so on. */
 #ifndef TEST_ENGINE_SUBJECT_H
 #define TEST_ENGINE_SUBJECT_H
@@ -31,19 +31,19 @@ struct subject {
 extern const struct subject_kind SUBJECT_MEM;
 extern const struct subject_kind SUBJECT_FAULT;
 extern const struct subject_kind SUBJECT_LOCAL;
-/* The same, and hardly a row waits for RocksDB: what is read is partly there, partly not. */
+/* The same, but rows go to RocksDB almost at once, so that reads find some there and some not. */
 extern const struct subject_kind SUBJECT_FOLDING;
 /* The local engine without any hint. */
 extern const struct subject_kind SUBJECT_HINTLESS;
-/* The cluster engine, in a schema and a namespace of its own; LAZULI_TEST_ROWS and
- * LAZULI_TEST_EXTENTS name the cluster. */
+/* The cluster engine, in a separate schema and namespace; LAZULI_TEST_ROWS and LAZULI_TEST_EXTENTS
+ * name the cluster. */
 extern const struct subject_kind SUBJECT_CLUSTER;
 
 /* The folder of the local engine's store. */
 const char *subject_folder(void);
 
 void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s));
-/* Closes and opens, when the kind is persistent. */
+/* Closes and reopens the store if the kind is persistent. */
 void subject_reopen(struct subject *s);
 
 #define ENGINE_CASE(name)                     \
@@ -80,7 +80,7 @@ struct err get_hot(struct txn *t, struct str key, struct str *value);
 struct err get_in(struct txn *t, struct str partition, struct str key, struct str *value);
 struct err get_with_body(struct txn *t, struct str key, struct str *value, struct str *body);
 
-/* One row each, in a transaction of its own. */
+/* One row each, in a separate transaction. */
 void put_row(struct subject *s, struct str partition, struct str key, struct str value);
 void del_row(struct subject *s, struct str partition, struct str key);
 /* A copy in the subject's arena; absent when the row is. */
@@ -100,7 +100,7 @@ void check_number(struct subject *s, uint32_t number, size_t bytes, uint32_t see
 struct extent write_extent(struct engine *e, uint32_t length, uint32_t seed);
 void check_extent(struct engine *e, const struct extent *x, uint32_t seed);
 void fill_bytes(char *to, size_t n, uint32_t seed);
-/* In updates of their own, in partition "x". */
+/* In separate updates, in partition "x". */
 void adopt_extent(struct subject *s, const struct extent *x);
 void hold_extent(struct subject *s, const struct extent *x);
 void drop_extent(struct subject *s, const struct extent *x);
@@ -110,7 +110,7 @@ void run_and_crash(struct subject *s, void (*fn)(struct subject *s));
 uint64_t folder_bytes(const char *folder);
 /* Waits, for a few seconds at most, until the engine holds no more than this. */
 void wait_for_bytes(struct engine *e, uint64_t segment_bytes_max);
-/* The same for the number of segments: the bytes are gone before the files are. */
+/* The same for the number of segments: the bytes are freed before the files. */
 void wait_for_segments(struct engine *e, uint64_t segments);
 
 #endif

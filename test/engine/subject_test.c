@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holds no tests: what the cases of this folder share. */
+/* Contains no tests, only helpers for the cases of this folder. */
 #include "subject.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views of event loops, which are put off while their rows come. */
+/* Views on event loops, which are postponed while their rows are fetched. */
 #include <pthread.h>
 
 #include "core/container.h"
@@ -46,7 +46,7 @@ static void wait_ready(struct waiter *w)
     w->offs++;
 }
 
-/* As a loop does it: again and again, and at last on a thread that may wait. */
+/* As on a loop: retried, and finally run on a thread that may wait. */
 static struct err run_job(struct engine *e, struct str partition, engine_fn *fn, void *arg)
 {
     struct waiter w;
@@ -185,7 +185,7 @@ ENGINE_CASE(a_job_sees_one_state)
     pthread_join(writer, NULL);
 }
 
-/* What is read after a write was acknowledged is what was written. */
+/* A read after an acknowledged write returns what was written. */
 ENGINE_CASE(a_job_sees_what_was_acknowledged)
 {
     for (uint32_t i = 0; i < WRITES; i++) {

@@ -53,7 +53,7 @@ struct echo {
     bool from_file;
 };
 
-/* Never written after main has made them. */
+/* Read-only after main has set them. */
 static char *memory;
 static int file;
 static struct pool *receivers;
@@ -354,7 +354,7 @@ static void serve(struct http_server *server, struct tls *tls, int64_t grace_ms)
     puts("drained");
 }
 
-/* Long replies from files are sent by threads of their own, unless senders=0. */
+/* Separate threads send long replies from files, unless senders=0. */
 static struct pool *start_senders(int argc, char **argv)
 {
     unsigned threads = (unsigned)option(argc, argv, "senders", 2);

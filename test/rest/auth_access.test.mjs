@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public containers, cross-origin requests, accounts of a running server, and what must not be in the log.
+// Public containers, cross-origin requests, accounts of a running server, and secrets that must not be in the log.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

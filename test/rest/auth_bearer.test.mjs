@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bearer tokens over HTTPS, user delegation keys, roles, and what TLS itself lets in.
+// Bearer tokens over HTTPS, user delegation keys, roles, and what TLS accepts.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of who may do what: a server with two accounts, tokens and roles, and every kind of credential as a value that can
-// be sent, and that says what it is good for.
+// For authorization tests: a server with two accounts, tokens and roles, and every kind of credential as a value that can be
+// sent and that states its rights.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createSign, generateKeyPairSync } from 'node:crypto';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that name a second resource: the source of a copy or rename, the file behind a hard link. Whoever sends one
-// needs leave for both. Every such operation is tried with every kind of credential, for the request and with the second
-// resource, and a small model here says what must come of it. What was refused must have changed nothing.
+// Operations that name a second resource: the source of a copy or rename, the file behind a hard link. The caller needs
+// permission for both. Every such operation is tried with every kind of credential, for the request and for the second
+// resource, and a small model here gives the expected result. A refused request must change nothing.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { accountSas, ask, bearer, blobAt, CONTENT, fileAt, isOurs, key, must, nobody, OTHER, putFile, putPages, serviceSas, startWorld, stopWorld,

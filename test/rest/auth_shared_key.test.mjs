@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared Key and Shared Key Lite from outside: what is let in, what is refused, and with which code.
+// Shared Key and Shared Key Lite from outside: accepted requests, refused ones, and their error codes.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ContainerSASPermissions, generateBlobSASQueryParameters, StorageSharedKeyCredential } from '@azure/storage-blob';

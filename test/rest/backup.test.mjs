@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lazuli backup` and `lazuli check` from outside: what they say, that a copy made under load restores all that was
-// acknowledged before, and that a damaged byte is told by the name of what it belongs to.
+// `lazuli backup` and `lazuli check` from outside: their output, a copy made under load that restores all writes
+// acknowledged before it, and a damaged byte that is reported with the name of its object.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

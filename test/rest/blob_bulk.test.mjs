@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large bodies, which are stored and sent away from the event loops (src/rest/bulk.h, src/http/away.c): content, checksums,
-// errors and clients that leave, with many bodies at once so that they are summed up side by side.
+// errors and clients that leave, with many bodies at once so that they are hashed in parallel.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';

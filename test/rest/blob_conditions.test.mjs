@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of docs/blob-conditions.md are the list of these tests: each cell is one for every operation that it is
-// about, and says what the service answers. What is refused must have changed nothing.
+// The tables of docs/blob-conditions.md are the list of these tests: each cell is one test per operation it covers, and
+// gives the expected answer. A refused request must change nothing.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blobs made of files of this server: by the account's key, by a SAS, from a share's snapshot.
+// Blobs copied from files of this server: by the account's key, by a SAS, from a share's snapshot.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';

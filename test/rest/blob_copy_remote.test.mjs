@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies from other servers: a second Lazuli, and servers that behave in ways of their own.
+// Copies from other servers: a second Lazuli, and servers with unusual behaviour.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What errors say besides their code.
+// The content of error replies besides their code.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertError, startServer, uniqueName } from './lib.mjs';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of operations and kinds in docs/blob-kinds.md is the list of these tests: each cell is one, named by its operation and kind,
-// and says the status (and the error's code) that the service answers with.
+// and gives the expected status (and error code).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several tests of the blob service share.
+// Shared by several tests of the blob service.
 import { ACCOUNT, sign } from './lib.mjs';
 
 /** One part of a batch; `target` is the whole path with its query. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SetBlobImmutabilityPolicy, DeleteBlobImmutabilityPolicy, SetBlobLegalHold, SetBlobExpiry, encryption scopes, and what
-// is refused as not implemented (QueryBlobContents, keys of the client's, Arrow listings).
+// SetBlobImmutabilityPolicy, DeleteBlobImmutabilityPolicy, SetBlobLegalHold, SetBlobExpiry, encryption scopes, and
+// requests refused as not implemented (QueryBlobContents, client-provided keys, Arrow listings).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertError, assertRejects, startServer, uniqueName } from './lib.mjs';

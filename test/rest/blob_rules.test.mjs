@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the concurrency model as a client sees them: docs/concurrency/rules.md B1 to B6 and L1 to L7, and docs/protocol/facts.md §1 and §2 on the
-// wire. That every cell of the lease tables holds is tested beside the code; here are the ways in.
+// The rules of the concurrency model as a client sees them: docs/concurrency/rules.md B1 to B6 and L1 to L7, and docs/protocol/facts.md §1
+// and §2 on the wire. Unit tests check every cell of the lease tables; these tests check the requests that lead to them.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertError, assertRejects, startServer, uniqueName } from './lib.mjs';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suites of Azure's SDKs and of Azurite assert of blobs, and recordings of the cloud show.
+// Blob behaviour that the suites of Azure's SDKs and of Azurite assert, and that recordings of the cloud show.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings from outside: where they come from, what is printed of them, what SIGHUP changes, and Azurite's own flags.
+// Settings from outside: their sources, how they are printed, what SIGHUP changes, and Azurite's flags.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

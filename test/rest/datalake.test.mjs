@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data Lake Storage by its official SDK, on the blob port and on its own, in hierarchical and in flat accounts.
+// Data Lake Storage with its official SDK, on the blob port and on the Data Lake port, in hierarchical and in flat
+// accounts.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ACCOUNT, assertError, startServer, uniqueName } from './lib.mjs';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests of Hadoop's ABFS driver, as its sources make them: PATCH sent as PUT with a method override, empty content
-// types, `timeout`, octal permissions, and the codes and headers that it goes by.
+// types, `timeout`, octal permissions, and the codes and headers that it relies on.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ACCOUNT, startServer, uniqueName } from './lib.mjs';

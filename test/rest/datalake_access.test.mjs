@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may do what with paths: tokens with roles, tokens that only access control lists let in, user delegation SAS with
-// saoid and suoid, directory SAS, and rights to both places of a rename.
+// Authorization for paths: tokens with roles, tokens with rights only from access control lists, user delegation SAS
+// with saoid and suoid, directory SAS, and rights to both paths of a rename.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';

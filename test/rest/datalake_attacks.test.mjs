@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways around the rights to paths, tried out: each was open once, or is the sibling of one that was.
+// Attempts to bypass the rights to paths: each worked once, or resembles one that did.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';

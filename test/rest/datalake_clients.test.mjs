@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other people's clients against one server: azure-cli's `az storage fs`, and azure-storage-file-datalake for Python, both as
-// Debian packs them. azure-cli is run in one process for all commands (datalake_az.py), as each start takes seconds.
+// Third-party clients against one server: azure-cli's `az storage fs`, and azure-storage-file-datalake for Python, both from
+// Debian's packages. azure-cli runs all commands in one process (datalake_az.py), because each start takes seconds.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

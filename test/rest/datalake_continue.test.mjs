@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recursive operations that go on page by page: with a client that was started again, with a server that was killed in
-// between, and never past what was not checked.
+// Recursive operations that continue page by page: with a restarted client, with a server killed in between, and never
+// past unchecked paths.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the Data Lake service, one request a line, by the sections of the facts: status, code, and the headers
-// that must (or, with null, must not) be there. A line may use what an earlier answer said (`keep`).
+// Known facts about the Data Lake service, one request per line, by the sections of the facts: status, code, and the
+// headers that must (or, with null, must not) be there. A line may use parts of an earlier answer (`keep`).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ACCOUNT, KEY, startServer } from './lib.mjs';

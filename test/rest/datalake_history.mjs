@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of a hierarchical file system, and a check whether a recorded history of it is linearizable: whether all
-// operations can be put in one order, each taking effect at a moment between its call and its answer, so that every
-// answer is right. (Wing and Gong's search; what was tried in vain is remembered.)
+// operations can be put in one order, each taking effect at a moment between its call and its answer, so that every answer
+// is right. (Wing and Gong's search; failed states are remembered.)
 //
 // An operation is {kind, called, answered, …, result}, with times of one clock. A result of null is unknown: the server was
-// killed meanwhile, and the operation happened before that or never.
+// killed, and the operation happened before that or never.
 //   put     path, length     writes a file, with the directories that lack       201, 409
 //   mkdir   path             makes a directory that must not be there yet        201, 409
 //   rename  from, to         in "legacy" mode                                    201, 404, 409

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients of both APIs make, move and remove files and directories all over one small tree, at the same time, and now and
-// then the server is killed in between: each recorded history is linearizable, and no listing of either API ever shows a
-// tree that is half moved. Then the same in two file systems, with renames between them: the model's tree has both as its
-// top directories. LAZULI_LONG=1: for minutes.
+// Clients of both APIs concurrently make, move and remove files and directories in one small tree, and sometimes the
+// server is killed: each recorded history is linearizable, and no listing of either API ever shows a partly moved tree.
+// Then the same in two file systems, with renames between them: the model's tree has both as its top directories.
+// LAZULI_LONG=1: for minutes.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files made of blobs, of files of other accounts, and of what other servers have.
+// Files copied from blobs, from files of other accounts, and from other servers.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import http from 'node:http';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Get File that is sent in many lists of pieces: all of it is of one committed state (rule_F3), whatever is written
+// A Get File that is sent in many lists of pieces: all of it is from one committed state (rule_F3), despite writes
 // while a slow client reads.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

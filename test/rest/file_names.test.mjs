@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of files and directories: case, dots at their ends, the two protocols' rules; renaming, and what a snapshot and
-// the differences to it show of it.
+// Names of files and directories: case, trailing dots, the two protocols' rules; renames, and how a snapshot and the
+// differences to it show them.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { assertError, startServer, uniqueName } from './lib.mjs';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file service header by header: what is accepted, kept and told again.
+// The file service header by header: which values are accepted, stored and returned.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';

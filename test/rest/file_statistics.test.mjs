@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A share's usage is the sum of its files' sizes, whatever many clients do at once, also after a crash and beside
-// snapshots; and its quota holds.
+// A share's usage is the sum of its files' sizes, under concurrent clients, after a crash and with snapshots; and its
+// quota is enforced.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { startServer, uniqueName } from './lib.mjs';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores of every format that there was, each written by the program of its time (formats/make.mjs) and cut off by SIGKILL: they
-// are opened, checked, read, written to, and opened again.
+// Stores of every earlier format, each written by the program of that time (formats/make.mjs) and ended by SIGKILL: they are
+// opened, checked, read, written to, and reopened.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store with something of every service, as it was written and as it is to be read by later versions.
+// A store with some data of every service: how it is written, and what later versions must read.
 import assert from 'node:assert/strict';
 
 const small = Buffer.from('a small blob');
 const large = Buffer.from(Array.from({ length: 300000 }, (_, i) => (i * 7 + (i >> 8)) & 255));
 
-/** Fills the server; with what every version since the first had. */
+/** Fills the server with data that every version since the first supports. */
 export async function write(server) {
     const container = (await server.blobs()).getContainerClient('kept');
     await container.create({ metadata: { since: 'first' } });

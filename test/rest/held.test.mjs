@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Others wait while the committer works on one update. So no update may work for long: what takes long is cut into
-// steps. The server counts the CPU time of each turn of its committer (lazuli_committer_turn_cpu_seconds), which other
-// work on the machine does not change. `node bench/held.mjs` asks the same with a stop-watch, of more operations.
+// Other updates wait while the committer runs one. So no update may run for long: long ones are split into steps. The
+// server counts the CPU time of each turn of its committer (lazuli_committer_turn_cpu_seconds), which other work on the
+// machine does not change. `node bench/held.mjs` measures elapsed time, for more operations.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startServer, BIN, SERVICES } from './lib.mjs';

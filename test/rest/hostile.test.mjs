@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no good client sends, and where no good client runs: the answer is an error of the service (or an empty list),
-// and nothing has changed.
+// Malformed requests and unusual environments: the answer is an error of the service (or an empty list), and nothing
+// changes.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';

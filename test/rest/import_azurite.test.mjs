@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lazuli import azurite`: folders in Azurite's form, written here without Azurite, whole and damaged, into a store of its
-// own and into a running server; then the SDKs look at what came of it.
+// `lazuli import azurite`: folders in Azurite's format, written here without Azurite, intact and damaged, into a separate
+// store and into a running server; then the SDKs check the result.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the black-box tests share: a server of their own, the official SDKs' clients for it, raw requests with a
-// signature, a clock to move, and assertions on errors.
+// Shared by the black-box tests: a server, the official SDKs' clients for it, raw signed requests, a clock to move, and
+// assertions on errors.
 //
 //     import { startServer, assertError } from './lib.mjs';
 //     const server = await startServer({ inMemory: true });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lazuli migrate` from outside, from one folder to another: all that can be seen stays as it is, also when the command
-// is killed again and again; a store that is not whole yet is not served. (To a cluster and back: test/cluster.)
+// `lazuli migrate` from outside, from one folder to another: everything visible is unchanged, even if the command is
+// killed repeatedly; an incomplete store is not served. (To a cluster and back: test/cluster.)
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

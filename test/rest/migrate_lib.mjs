@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store with some of everything, and all that can be seen of it from outside: for tests of `lazuli migrate`.
+// A store with some of everything, and everything visible of it from outside: for tests of `lazuli migrate`.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 

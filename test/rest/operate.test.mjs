@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operator meets: flags that say what is wrong, the clock file, the access log, errors that name their cause.
+// The operator's view: messages about wrong flags, the clock file, the access log, errors that name their cause.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { ACCOUNT, assertError, BIN, hmac, KEY, startServer, until, VERSION } fro
 
 const run = promisify(execFile);
 
-/** The program's end, which is to be one with an error; a server that starts instead is ended. */
+/** Waits for the program to exit with an error; a server that starts instead is stopped. */
 async function fails(args, env = {}) {
     try {
         await run(BIN, args, { env: { ...process.env, ...env }, timeout: 60_000 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue that has filled the disk can be emptied: messages are got and deleted when none can be put any more.
+// A queue that has filled the disk can be emptied: get and delete still work when put is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertError, disksCanBeMade, startServer } from './lib.mjs';
@@ -9,7 +9,7 @@ const MESSAGES_MAX = 10000; // far more than the disk takes
 
 const textOf = (n) => `${n} `.padEnd(TEXT_BYTES, 'x');
 
-/** Puts messages until there is no room for one; how many there are. */
+/** Puts messages until there is no space; returns their number. */
 async function fill(server) {
     for (let n = 0; n < MESSAGES_MAX; n++) {
         const body = `<QueueMessage><MessageText>${textOf(n)}</MessageText></QueueMessage>`;

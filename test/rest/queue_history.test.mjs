@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 64 producers and consumers on one queue, random visibility times, the server killed (kill -9) and started again
-// meanwhile; every request is recorded, and the history is then held against the rules:
+// 64 producers and consumers on one queue, random visibility times, with the server killed (kill -9) and restarted;
+// every request is recorded, and the history is then checked against the rules:
 //   - what was acknowledged is not lost, and what was deleted does not come back;
 //   - a message is with one client at a time while it is invisible (rule_Q1), and comes back when the time is over;
 //   - only the latest receipt deletes or updates.

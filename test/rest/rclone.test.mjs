@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rclone, which writes a space in a query as '+', on names that must be escaped: by the account's key and by SAS, every
-// kind of operation brings back what was put there.
+// kind of operation returns what was put.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

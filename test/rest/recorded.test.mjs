@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers that the cloud was recorded to give where its documentation leaves them open or says otherwise: the recordings
-// that the suites of the Python SDKs were once kept with, replayed request by request against this server.
+// Recorded answers of the cloud where its documentation is silent or differs: the recordings once shipped with the
+// suites of the Python SDKs, replayed request by request against this server.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recordings of the cloud and the SDKs' sources say of rare answers: old versions, missing queues, names that stay
-// taken for a while, and formats that a client would rather have.
+// Rare answers according to recordings of the cloud and the SDKs' sources: old versions, missing queues, names that
+// stay reserved for a while, and formats that a client prefers.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';

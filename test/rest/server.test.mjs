@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program around the operations: flags, start, stop, errors' form, headers that every answer carries.
+// The program around the operations: flags, start, stop, the format of errors, headers in every answer.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One driver for all requests: in every mode of an operation, `timeout` is checked again after a wait, and a client that
-// disconnects ends the wait and leaves nothing behind.
+// One driver for all requests: in every mode of an operation, `timeout` is checked again after a wait, and a
+// disconnecting client ends the wait without leaks.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import http from 'node:http';

@@ -3,8 +3,8 @@
 // taking effect at a moment between its call and its answer, so that every answer is right.
 //
 // Only conditional writes change the entity, and each that succeeded names the ETag it replaced and the one it made. So
-// the order of the states is known from the answers, and states have numbers. What is left to check is that no operation
-// sees a state that real time forbids: exact, and without a search.
+// the order of the states is known from the answers, and states have numbers. It remains to check that no operation sees
+// a state that real time forbids: exact, and without a search.
 //
 // An operation is {kind, called, answered, ...}, with times of one clock:
 //   write    from, to: the ETags it replaced and made; value: what it wrote

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the table tests share.
+// Shared by the table tests.
 import { uniqueName } from './lib.mjs';
 
 export const JSON_TYPE = { 'Content-Type': 'application/json', Accept: 'application/json;odata=nometadata' };

@@ -11,7 +11,7 @@ import { entityPath, newTable } from './table_lib.mjs';
 const CLIENTS = 64;
 const ENTITIES = 4;
 const RUN_MS = process.env.LAZULI_LONG ? 60_000 : 2_500;
-// On a slow or busy machine it goes on until there was a contest worth checking, up to this.
+// On a slow or busy machine it continues until there were enough conflicts to check, up to this limit.
 const RUN_MS_MAX = RUN_MS + 60_000;
 const CONTEST_MIN = 10;
 

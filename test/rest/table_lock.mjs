@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An example, and the helper of table_lock.test.mjs: a pessimistic lock for tables (rule_T4).
 //
-// Tables have no locks of their own. Who wants one sets a blob aside for it and leases that: the lease is exclusive, it
-// ends by itself when its holder dies, and everybody who agrees on the blob is kept out meanwhile.
+// Tables have no locks. To get one, reserve a blob for it and lease that blob: the lease is exclusive, it expires if
+// its holder dies, and it excludes all clients that use the same blob.
 //
 //     const lock = await tableLock(blobService, 'locks', 'people');
 //     await lock.hold(async () => { ...read and write the table, unconditionally... });
@@ -10,7 +10,7 @@
 const LEASE_SECONDS = 15;
 const TRY_AGAIN_MS = 20;
 
-/** The lock of that name: a blob in the container, made when it is not there. */
+/** The lock of that name: a blob in the container, created if missing. */
 export async function tableLock(blobService, container, name) {
     const containerClient = blobService.getContainerClient(container);
     await containerClient.createIfNotExists();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule T4: a blob set aside and leased is a pessimistic lock for a table.
+// Rule T4: a reserved, leased blob is a pessimistic lock for a table.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertRejects, startServer } from './lib.mjs';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The query parameter `timeout`, for every service: what takes longer is not done.
+// The query parameter `timeout`, for every service: a request that takes longer has no effect.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lazuli export, import and copy: what comes out again is what went in, byte by byte, and what is cut off goes on.
+// lazuli export, import and copy: the data is the same byte by byte, and interrupted transfers resume.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies by connection strings as the cloud gives them: https, EndpointSuffix, one host name for each service of the account, port
-// 443. A server of ours stands behind those names. Runs in a network and a mount namespace of its own
-// (transfer_peers.test.mjs): /etc/hosts names the hosts there. Prints "ok NAME" or "not ok NAME: WHY" for each.
+// Copies with connection strings in the cloud's form: https, EndpointSuffix, one host name for each service of the account, port
+// 443. Our server has those names. Runs in a separate network and mount namespace (transfer_peers.test.mjs), where /etc/hosts
+// names the hosts. Prints "ok NAME" or "not ok NAME: WHY" for each.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

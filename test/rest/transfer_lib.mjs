@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the tests of export, import and copy: the commands, and accounts that are full of everything.
+// For the tests of export, import and copy: the commands, and accounts with all kinds of data.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { BIN, fileShareSdk } from './lib.mjs';
 
-/** A command of the program: its exit status and what it said. */
+/** Runs a command of the program; returns its exit status and output. */
 export function start(words, options = {}) {
     const child = spawn(BIN, words, { stdio: ['ignore', 'pipe', 'pipe'], ...options, env: { ...process.env, ...options.env } });
     const said = { out: '', err: '' };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lazuli copy from and to others: by SAS, by the cloud's names and TLS, from Azurite.
+// lazuli copy from and to other servers: by SAS, with the cloud's names and TLS, from Azurite.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -155,7 +155,7 @@ static bool look(struct client *k, const char *name, struct stat *st)
     return smbc_getFunctionStat(k->c)(k->c, url_of(k, url, name), st) == 0;
 }
 
-/* How many entries there are, but for the two dots; -1 when it cannot be listed. */
+/* The number of entries without "." and ".."; -1 if it cannot be listed. */
 static int count_entries(struct client *k, const char *url, const char *wanted)
 {
     int count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the portable program and the libraries in it ask for that the C library has not had since
- * 2.31: see oldlibc.py. */
+/* Functions that the portable program and its libraries need and that the C library 2.31 lacks: see
+ * oldlibc.py. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -102,10 +102,10 @@ int lstat64(const char *restrict path, struct stat64 *restrict out) __attribute_
 
 /* ---- 2.32 ---- */
 
-/* What libstdc++ saves atomic operations by, when it is true. */
+/* If true, libstdc++ avoids atomic operations. */
 char __libc_single_threaded = 0;
 
-/* For numbers that it knows, strerror gives a constant. The log has words instead of names then. */
+/* For known numbers strerror returns a constant. The log then has messages instead of names. */
 const char *strerrordesc_np(int error)
 {
     return strerror(error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the portable program begins. The C library's own start file, since 2.34, leaves it to the C
- * library to run the constructors of the program; before that the program had to name a function
- * for it, and newer ones still take that. */
+/* The entry point of the portable program. Since 2.34 the C library itself runs the program's
+ * constructors; before, the program's start file had to pass a function for it, which newer
+ * versions still accept. */
 void portable_start(void);
 
 __asm__(".text\n.globl _start\n.type _start, %function\n_start:\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a store by a program of some time, to be opened by later ones: LAZULI_BIN=PROGRAM node make.mjs format-N.tar.xz
-// The server is killed while it serves, so the journal has commits to be applied anew.
+// Makes a store with an older program, for later ones to open: LAZULI_BIN=PROGRAM node make.mjs format-N.tar.xz The
+// server is killed while it serves, so the journal has commits to replay.
 import { spawnSync } from 'node:child_process';
 import { startServer } from '../lib.mjs';
 import { write } from '../formats_lib.mjs';
