@@ -5,7 +5,7 @@ V ?= release
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-# ARCH=arm64: the portable program for another machine, by Debian's cross compiler and a folder with its libraries.
+# ARCH=arm64: the portable program for arm64, made with Debian's cross compiler and a folder with its libraries.
 ARCH    ?= amd64
 SYSROOT ?= $(if $(filter arm64,$(ARCH)),build/sysroot-arm64)
 ifeq ($(ARCH),arm64)
@@ -20,7 +20,7 @@ ifneq ($(findstring clang,$(CC)),)
 WARN += -Wno-string-concatenation # tables of long texts
 endif
 BASE := -std=c17 -D_GNU_SOURCE -Isrc -include src/core/banned.h -MMD -MP -fno-common -fPIE -fno-strict-aliasing -pthread
-# Reports of sanitizers need lines and no variables: -g1 compiles an eighth faster. EXTRA_CFLAGS=-g brings all.
+# Sanitizer reports need lines but no variables: -g1 compiles an eighth faster. EXTRA_CFLAGS=-g adds the variables.
 ifeq ($(V),release)
 OPT := -g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
 else ifeq ($(V),quick)
@@ -33,7 +33,7 @@ OPT := -g1 -O1 -fno-omit-frame-pointer -fsanitize=thread -DENGINE_CHECKS
 else
 $(error V is release, quick, asan or tsan)
 endif
-# Objects hold machine code as well, so that unit tests and benchmarks link without it; so does the program with LTO=0.
+# Objects also hold machine code, so that unit tests and benchmarks link without LTO, and the program with LTO=0.
 LTO_LINK := -fno-lto
 ifeq ($(V)-$(findstring clang,$(CC)),release-)
 LTO ?= 1
@@ -48,7 +48,7 @@ CFLAGS   = $(BASE) $(WARN) $(OPT) $(LTO_COMPILE) $(EXTRA_CFLAGS)
 LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(filter -fsanitize=%,$(OPT))
 LDLIBS  := -lrocksdb -lssl -lcrypto -lexpat -lisal -lm
 
-# What the program says of itself. A build that has uncommitted changes says so.
+# The version that the program prints. A build with uncommitted changes is marked.
 VERSION := $(shell cat VERSION)
 ifndef COMMIT
 COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(shell git diff --quiet HEAD 2>/dev/null || echo +changes)
@@ -73,7 +73,7 @@ $(B)/lazuli: $(B)/src/main.o $(OBJ)
 	@echo "  LD $@"
 	@$(CC) $(LDFLAGS) $(LTO_LINK) -o $@ $^ $(LDLIBS)
 
-# Compiled again only when version or commit differ from those of the last build.
+# Recompiled only if the version or commit has changed since the last build.
 $(B)/version.stamp: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION) $(COMMIT)' | cmp -s - $@ || echo '$(VERSION) $(COMMIT)' > $@
@@ -82,8 +82,8 @@ $(B)/src/version.o: $(B)/version.stamp
 $(B)/src/version.o: EXTRA_CFLAGS += -DLAZULI_VERSION='"$(VERSION)"' -DLAZULI_COMMIT='"$(COMMIT)"' \
     -DLAZULI_LIBRARIES='"rocksdb-$(shell pkg-config --modversion rocksdb) openssl-$(shell pkg-config --modversion openssl)"'
 
-# The program for other machines: all libraries but the C library are linked in, from Debian's archives. ISA-L has none,
-# so its one function is ours (core/crc/crc32c_portable.c).
+# The program for other machines: all libraries except the C library are linked in, from Debian's archives. ISA-L has
+# no archive, so we replace its one function (core/crc/crc32c_portable.c).
 STATIC_LIBS := -Wl,-Bstatic -lrocksdb -lssl -lcrypto -lexpat -lsnappy -lbz2 -llz4 -lzstd -lz -lgflags -lstdc++ \
                -Wl,-Bdynamic -static-libgcc -lm
 $(B)/src/core/crc/crc32c_without_isal.o: src/core/crc/crc32c.c
@@ -92,7 +92,7 @@ $(B)/src/core/crc/crc32c_without_isal.o: src/core/crc/crc32c.c
 	@$(CC) $(CFLAGS) -DWITHOUT_ISAL -c -o $@ $<
 
 PORTABLE_OBJ := $(filter-out $(B)/src/core/crc/crc32c.o,$(OBJ)) $(B)/src/core/crc/crc32c_without_isal.o
-# It runs with this C library and all later ones: oldlibc.py makes stubs to link against, compat.c has what is younger.
+# It runs with this C library and all later ones: oldlibc.py makes stubs to link against, compat.c has newer functions.
 OLDEST_LIBC  := 2.31
 OWN_START    := $(B)/portable/compat.o $(B)/portable/start.o
 $(OWN_START): $(B)/portable/%.o: tools/dist/%.c
@@ -105,7 +105,7 @@ $(B)/portable/libc/libc.so: tools/dist/oldlibc.py
 	@echo "  GEN $(@D)"
 	@python3 $< $(OLDEST_LIBC) $(abspath $(@D)) $(CC)
 
-# Debian's packages for the machine that the cross compiler builds for, unpacked.
+# Debian's packages for the cross compiler's target, unpacked.
 build/sysroot-arm64: tools/dist/sysroot.sh
 	sh $< arm64 $@
 
@@ -117,10 +117,10 @@ $(B)/portable/lazuli: $(B)/src/main.o $(PORTABLE_OBJ) $(OWN_START) $(B)/portable
 	    -Wl,--push-state,--no-as-needed $(B)/portable/libc/libpthread.so.0 $(B)/portable/libc/libdl.so.2 -Wl,--pop-state \
 	    $(call start_file,crtendS.o) $(call start_file,crtn.o)
 
-# The console page: npm builds web/ into build/web, from where it is compiled into the program. Without npm, or when the
-# packages cannot be had, the program is built without the page, and both the build and the program say so.
+# The console page: npm builds web/ into build/web, from where it is compiled into the program. Without npm, or if the
+# packages cannot be downloaded, the program is built without the page, and both the build and the program report it.
 WEB := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
-# Two makes may run side by side (test/run.sh): the second finds the page made, and does not empty the folder that the
+# Two makes may run at the same time (test/run.sh): the second finds the page and does not empty the folder that the
 # first is reading.
 build/web.stamp: tools/web.sh $(WEB)
 	@mkdir -p build
@@ -136,7 +136,7 @@ $(B)/page_files.o: $(B)/page_files.c
 
 # Tests are found by name, not through headers.
 $(B)/%_test.o: WARN += -Wno-missing-prototypes
-# And they are compiled in half the time: they run once, and are not linked across files.
+# They are compiled with less optimisation, in half the time, because they run once; they are not linked with LTO.
 $(B)/%_test.o: LTO_COMPILE :=
 $(B)/%_test.o: OPT := $(OPT:-O2=-O1)
 
@@ -148,8 +148,8 @@ $(B)/%.o: %.c
 $(B)/unit_main.c: test/gen.sh $(TOBJ)
 	sh test/gen.sh $(TOBJ) > $@
 
-# unit_main.c lies in the build folder but is compiled like the rest: a compile that links as well would write a
-# dependency file that names headers as prerequisites of the program.
+# unit_main.c is in the build folder but is compiled separately, like the rest: compiling and linking in one step would
+# write a dependency file that names headers as prerequisites of the program.
 $(B)/unit_main.o: $(B)/unit_main.c
 	@echo "  CC $<"
 	@$(CC) $(CFLAGS) -c -o $@ $<
@@ -163,7 +163,7 @@ $(B)/bench/%.o: bench/%.c
 	@echo "  CC $<"
 	@$(CC) $(CFLAGS) -Ibench -c -o $@ $<
 
-# A benchmark of several files has the others in a folder of its name.
+# A benchmark of several files has the others in a folder with its name.
 $(B)/bench_load: $(patsubst %.c,$(B)/%.o,$(wildcard bench/load/*.c))
 $(B)/bench_queue_cycle: $(B)/bench/load/histogram.o
 
@@ -176,18 +176,18 @@ $(B)/http_echo: $(B)/test/http/echo.o $(OBJ)
 	@echo "  LD $@"
 	@$(CC) $(LDFLAGS) -fno-lto -o $@ $^ $(LDLIBS)
 
-# Power cuts. It has its own open, write and so on, which the checked forms of the headers would be in the way of.
+# Power cuts. It defines open, write and so on, which would conflict with the fortified versions in the headers.
 $(B)/test/crash/%.o: OPT += -U_FORTIFY_SOURCE
 $(B)/power_cut: $(patsubst %.c,$(B)/%.o,$(wildcard test/crash/*.c)) $(OBJ)
 	@echo "  LD $@"
 	@$(CC) $(LDFLAGS) -fno-lto -o $@ $^ $(LDLIBS)
 
-# As many power cuts as wanted, over stores of new seeds each time: make soak CUTS=20000 [SEED=1]
+# Any number of power cuts, over stores with new seeds each time: make soak CUTS=20000 [SEED=1]
 CUTS ?= 2000
 soak: $(B)/power_cut
 	sh tools/soak.sh $(B)/power_cut $(CUTS) $(SEED)
 
-# The HTTP server by itself, over raw sockets.
+# The HTTP server alone, over raw sockets.
 test-http: $(B)/http_echo
 	HTTP_ECHO=$(B)/http_echo node --test test/http
 
@@ -206,7 +206,8 @@ run: deps
 	$(MAKE) -j$$(nproc) V=quick build/quick/lazuli
 	build/quick/lazuli $(ARGS)
 
-# Into DESTDIR: the program with its other names, man pages, completions, unit, licence. PROGRAM is what is installed.
+# Installs into DESTDIR the program with its aliases, man pages, completions, systemd unit, licence. PROGRAM is the
+# program to install.
 prefix  ?= /usr/local
 PROGRAM ?= build/lazuli
 install: $(if $(filter build/lazuli,$(PROGRAM)),all)
@@ -220,7 +221,7 @@ dist: dist-deps
 	$(MAKE) -j$$(nproc) $(B)/portable/lazuli
 	sh tools/dist/dist.sh $(B)/portable/lazuli build/dist
 
-# The same for arm64 too: two programs, one image, one npm package that takes the right one.
+# The same, also for arm64: two programs, one image, one npm package that selects the right one.
 dist-all: dist-deps
 	sh tools/deps.sh cross
 	$(MAKE) -j$$(nproc) $(B)/portable/lazuli
@@ -228,12 +229,12 @@ dist-all: dist-deps
 	$(MAKE) -j$$(nproc) ARCH=arm64 build/release-arm64/portable/lazuli
 	sh tools/dist/dist.sh $(B)/portable/lazuli build/dist build/release-arm64/portable/lazuli build/sysroot-arm64
 
-# One libFuzzer program per parser, each run for FUZZ_SECONDS over the inputs it has found so far (build/fuzz/NAME.d).
+# One libFuzzer program per parser, each run for FUZZ_SECONDS from the inputs found so far (build/fuzz/NAME.d).
 FUZZ_SECONDS ?= 10
 FUZZ       := $(patsubst fuzz/%.c,build/fuzz/%,$(wildcard fuzz/*.c))
 FUZZ_FLAGS := -g1 -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-# Two thirds of the files: parsers live below what joins everything, and reach neither the local engine nor, but for these
-# five, the REST front end.
+# Two thirds of the files: parsers are in the lower layers and use neither the local engine nor, except for these five,
+# the REST front end.
 FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/config/% src/serve/% src/engine/local/% src/rest/% src/admin/%,$(SRC)) \
               $(addprefix src/rest/,multipart.c structured.c table/json_read.c table/json_write.c dfs/properties.c) \
               src/smb/smb_user_test.c
@@ -248,7 +249,7 @@ build/fuzz/libfuzzed.a: $(FUZZ_OBJ)
 	@rm -f $@
 	@ar rcs $@ $^
 
-# Against an archive, so that a driver links what it uses and no more.
+# Linked against an archive, so that a driver links only what it uses.
 build/fuzz/%: fuzz/%.c build/fuzz/libfuzzed.a
 	@echo "  LD $@"
 	@clang $(filter-out -M%,$(BASE)) $(WARN) -Wno-missing-prototypes $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
@@ -256,7 +257,7 @@ build/fuzz/%: fuzz/%.c build/fuzz/libfuzzed.a
 fuzz: $(FUZZ)
 	sh tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
 
-# What is printed from the code; a test says when it is out of date.
+# Documents generated from the code; a test fails if they are out of date.
 docs: all
 	build/lazuli --ops > docs/operations.md
 
@@ -264,7 +265,7 @@ docs: all
 docs-site:
 	sh tools/site/build.sh
 
-# What an edit needs: style, layers, unit tests. Under 30 s.
+# Quick checks after an edit: style, layers, unit tests. Under 30 s.
 check: format-check
 	sh tools/layers.sh
 	sh tools/tidy.sh
@@ -278,7 +279,7 @@ test: test-deps
 test-full: test-deps
 	FULL=1 sh test/run.sh
 
-# The cluster engine alone: installs PostgreSQL and Ceph, starts them in a folder of their own, runs everything, stops them.
+# The cluster engine alone: installs PostgreSQL and Ceph, starts them in a private folder, runs everything, stops them.
 test-cluster:
 	sh tools/deps.sh cluster
 	FULL=1 sh test/run.sh cluster
@@ -286,7 +287,8 @@ test-cluster:
 bench: all $(BENCH)
 	sh bench/run.sh
 
-# Beside Azurite, nginx, Samba and the bare disk, half an hour (QUICK=1: some minutes): build/bench/report.html.
+# Comparison with Azurite, nginx, Samba and the bare disk, half an hour (QUICK=1: some minutes):
+# build/bench/report.html.
 bench-peers: all $(B)/bench_load $(B)/bench_disk $(B)/bench_queue_cycle
 	sh tools/deps.sh bench
 	cd bench/peers && npm ci --ignore-scripts --no-audit --no-fund
@@ -298,9 +300,9 @@ format:
 format-check:
 	find src test $(wildcard bench fuzz) -name node_modules -prune -o -name '*.[ch]' -print | xargs -r clang-format --dry-run -Werror
 
-# clang-tidy, only over what changed since it last passed (its stamp is as old as the object it was given for), and
-# cppcheck over all. Tests are left to the compilers and sanitizers. `make -j2 tidy` includes clang's analyzer, which
-# takes ten times as long as the rest; `make tidy-quick` leaves it out and is part of `make test`.
+# clang-tidy, only over files changed since it last passed (its stamp is as old as the object it was given for), and
+# cppcheck over all. Tests are checked only by compilers and sanitizers. `make -j2 tidy` includes clang's analyzer,
+# which takes ten times as long as the rest; `make tidy-quick` leaves it out and is part of `make test`.
 TIDIED := $(SRC) src/main.c
 tidy: $(TIDIED:%.c=$(B)/tidy/%.ok) cppcheck
 tidy-quick: $(TIDIED:%.c=$(B)/tidy-quick/%.ok) cppcheck
@@ -315,8 +317,8 @@ $(B)/tidy-quick/%.ok: $(B)/%.o .clang-tidy
 	@clang-tidy --quiet --checks=-clang-analyzer-* $*.c -- $(filter-out -M%,$(BASE)) 2>/dev/null
 	@touch $@
 
-# Suppressed: returnDanglingLifetime takes every TRY for a pointer that escapes; uninitvar and the ctu* take an
-# `_init(&x)` for a use of x; arrayIndexOutOfBoundsCond does not believe asserts.
+# Suppressed: returnDanglingLifetime mistakes every TRY for a pointer that escapes; uninitvar and the ctu* mistake an
+# `_init(&x)` for a use of x; arrayIndexOutOfBoundsCond ignores asserts.
 CPPCHECK_SUPPRESS := returnDanglingLifetime uninitvar ctuuninitvar ctunullpointer arrayIndexOutOfBoundsCond
 cppcheck:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \

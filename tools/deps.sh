@@ -3,7 +3,7 @@
 set -eu
 build='gcc make pkg-config librocksdb-dev libssl-dev libexpat1-dev libisal-dev'
 test='clang libclang-rt-14-dev clang-format clang-tidy cppcheck nodejs npm curl openssl python3 smbclient libsmbclient-dev samba-testsuite python3-impacket rclone fuse3 chromium fonts-dejavu-core prometheus mmdebstrap mkdocs python3-yaml python3-azure-storage golang-go golang-github-azure-azure-storage-blob-go-dev golang-github-google-uuid-dev libcurl4-openssl-dev restic iproute2 azure-cli valgrind'
-# Archives that librocksdb.a needs, and what packages are made with. busybox-static (1 MB) goes into the image.
+# Archives that librocksdb.a needs, and packaging tools. busybox-static (1 MB) goes into the image.
 dist='libsnappy-dev libbz2-dev liblz4-dev libzstd-dev zlib1g-dev libgflags-dev python3 busybox-static xz-utils nodejs npm'
 # For test/cluster: PostgreSQL and Ceph, started by the tests in private folders.
 cluster='postgresql-15 postgresql-client-15 libpq5 ceph-mon ceph-mgr ceph-osd ceph-common librados2 python3-rados util-linux faketime'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# fuzz.sh SECONDS PROGRAM...: runs each fuzzer for that long, keeps what it has found in PROGRAM.d, and says how many
-# found nothing wrong. The seeds of fuzz/NAME.seeds, if there are any, are where it starts.
+# fuzz.sh SECONDS PROGRAM...: runs each fuzzer for that long, keeps its corpus in PROGRAM.d, and prints how many found
+# no error. It starts from the seeds of fuzz/NAME.seeds, if there are any.
 seconds=$1
 shift
 passed=0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Finds names in documents that no longer exist: every `file.c` and every `function_name` in backticks in
-# docs/ARCHITECTURE.md, CONTRIBUTING.md and the folder READMEs must still be somewhere in the tree.
+# docs/ARCHITECTURE.md, CONTRIBUTING.md and the folder READMEs must still exist in the tree.
 cd "$(dirname "$0")/.." || exit 2
 tree=$(mktemp -d) || exit 2
 trap 'rm -rf "$tree"' EXIT

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Power cuts for as long as wanted: soak.sh PROGRAM CUTS [SEED]. Each round runs every test of PROGRAM (power_cut) over a
-# store of the next seed. The first seed is the time unless it is given; `PROGRAM '' 1 SEED` repeats a round.
+# Any number of power cuts: soak.sh PROGRAM CUTS [SEED]. Each round runs every test of PROGRAM (power_cut) over a store
+# with the next seed. The first seed is the time by default; `PROGRAM '' 1 SEED` repeats a round.
 set -u
 program=$1
 wanted=$2

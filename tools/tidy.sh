@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rules that a script can hold. `tidy.sh` looks at the text of each file; `tidy.sh whole` also at what only holds
-# once a piece of work is complete: every operation has a test of its name, and every header is used.
+# The rules that a script can check. `tidy.sh` checks the text of each file; `tidy.sh whole` also checks rules that
+# apply only to complete work: every operation has a test of its name, and every header is used.
 cd "$(dirname "$0")/.." || exit 2
 
 sources() {
@@ -8,7 +8,7 @@ sources() {
         \( -name '*.[ch]' -o -name '*.sh' -o -name '*.mjs' \) -print 2>/dev/null
 }
 
-# A function is what stands between a "{" and the next "}" in the first column.
+# A function is the text between a "{" and the next "}" in the first column.
 check_text() {
     sources | grep -v 'tools/tidy.sh$' | xargs awk '
         FNR == 1 { if (long_file()) report(); file = FILENAME; body = 0 }

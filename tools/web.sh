@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the console page of web/ into a folder: web.sh FOLDER. Without npm or the packages the folder stays empty, which
-# is said and is no error: the program then has no page.
+# Builds the console page of web/ into a folder: web.sh FOLDER. Without npm or the packages the folder stays empty; this
+# is reported and is not an error: the program then has no page.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 out=$PWD/$1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients that are programs of their own: each prints "ok NAME" or "not ok NAME: WHY" for each of its cases, and every
-// case becomes a test here.
+// Clients that are separate programs: each prints "ok NAME" or "not ok NAME: WHY" for each case, and every case becomes
+// a test here.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

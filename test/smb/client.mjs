@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small SMB 2.1 or 3.0 client for tests that have to hold files open, cache and lock them, and answer breaks when it suits
-// them, which no command-line client does.
+// A small SMB 2.1 or 3.0 client for tests that must hold files open, cache and lock them, and choose when to answer breaks,
+// which no command-line client can.
 //
 //     const client = await SmbClient.connect(port, 'share1');
 //     const file = await client.open('dir\\file', { access: READ, share: 'rw' });   // or client.tryOpen: {status, …}

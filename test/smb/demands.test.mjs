@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an account's file service demands of SMB clients (Set File Service Properties): encryption in transit, and no more
-// than one connection to a session.
+// Requirements of an account's file service for SMB clients (Set File Service Properties): encryption in transit, and at
+// most one connection per session.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// python3-impacket's client (impacket_cases.py), and what it and REST see of each other.
+// python3-impacket's client (impacket_cases.py), and the effects of it and REST on each other.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCases, startSmb } from './cases.mjs';

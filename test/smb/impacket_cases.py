@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What python3-impacket's SMB client sees: run by impacket.test.mjs, which starts the server and says where it is.
+# Tests with python3-impacket's SMB client: run by impacket.test.mjs, which starts the server and passes its address.
 #   impacket_cases.py all|policy|leave|find    SMB_PORT, SMB_ACCOUNT, SMB_KEY, SMB_KEY2; SMB_POLICY: --smb-encryption's
 # Prints "ok NAME" or "not ok NAME: WHY" for each case.
 import io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules S1-S4: SMB and REST over the same shares are one world, in both directions, with a client that really holds
-// files open.
+// Rules S1-S4: SMB and REST over the same shares respect each other, in both directions, with a client that really
+// holds files open.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

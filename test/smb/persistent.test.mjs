@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent handles: they survive the server, killed or stopped, with their share modes, locks and what is to be
-// deleted; until their client comes back nobody else gets past them, over SMB or REST.
+// Persistent handles: they survive a kill or stop of the server, with their share modes, locks and pending deletes;
+// until their client reconnects they block others, over SMB and REST.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';

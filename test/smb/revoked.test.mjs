@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key that is rotated, or an account that is deleted, takes its SMB sessions and their handles with it, also those that
-// wait for their client, or for the server to start again; REST then finds the files free.
+// Rotating a key or deleting an account ends its SMB sessions and their handles, including handles that wait for their
+// client or for a server restart; the files are then free for REST.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,5 +1,5 @@
-# For the scripts of this folder: a server with SMB on free ports and a data folder of its own.
-# smb_start [FLAGS], smb_share NAME, smb_stop. SMB_PORT, FILE_PORT, SMB_USER (for -U), SMB_KEY.
+# For the scripts of this folder: a server with SMB on free ports and a separate data folder. smb_start [FLAGS],
+# smb_share NAME, smb_stop. SMB_PORT, FILE_PORT, SMB_USER (for -U), SMB_KEY.
 SMB_ACCOUNT=devstoreaccount1
 SMB_KEY='Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
 SMB_USER="AZURE\\$SMB_ACCOUNT%$SMB_KEY"

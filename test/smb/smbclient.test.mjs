@@ -1,4 +1,4 @@
-// Debian's smbclient, rclone and REST against one server: what one writes the other reads, in every dialect, plain,
+// Debian's smbclient, rclone and REST against one server: each reads what the others write, in every dialect, plain,
 // signed and encrypted.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,13 +1,12 @@
 #!/bin/bash
-# Runs smbtorture's suites against a server of its own and compares with expected.txt, the tests that passed before:
-# one of those that fails now has failed; one that passes and is not in the list is named, to be added (the list only
-# grows: `torture.sh --add`). Last line: "N passed, N failed".
+# Runs smbtorture's suites against a separate server and compares with expected.txt, the tests that passed before. A listed
+# test that does not pass is a failure; a passing test that is not listed is printed, to be added (tests are never removed:
+# `torture.sh --add`). Last line: "N passed, N failed".
 #
 #   torture.sh [--add] [SUITE...]       LAZULI_BIN: the program, default build/lazuli; SMB_SUITE_SECONDS: for each suite, 480
 #
-# A suite is a line of suites.txt, the longest first; each has a share of its own, and several run at one time, since
-# most of a suite's time is waiting. Lines with "slow" wait for real timeouts of half a minute: they run when
-# SMB_TORTURE=all.
+# A suite is a line of suites.txt, the longest first; each has a separate share, and several run in parallel, because a
+# suite mostly waits. Lines with "slow" wait for real timeouts of half a minute: they run only with SMB_TORTURE=all.
 cd "$(dirname "$0")/../.." || exit 2
 . test/smb/server.sh
 add=0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator sees of SMB clients and can limit: commands in the access log, connections of one address.
+// The operator's view of SMB clients, and limits: commands in the access log, connections per address.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of a Docker engine as Testcontainers asks for, over a Unix socket: a "container" is a process that sees the
-// image's programs in its PATH, started with the container's entry point, command and environment. There is no image and no
-// isolation: what is tested is the program's side, that is names, flags, variables, start lines and ports.
+// The part of the Docker API that Testcontainers uses, over a Unix socket: a "container" is a process with the image's
+// programs in its PATH, started with the container's entry point, command and environment. There is no image and no
+// isolation: the tests cover only the program's names, flags, variables, start lines and ports.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';

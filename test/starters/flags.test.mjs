@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every flag, variable and program name of Azurite 3.36, one by one: each way to write it gives the setting that it stands for,
-// or the refusal that docs/configuration.md names. What the settings then do is in test/rest/config.test.mjs and in
-// starters_cases.mjs beside this.
+// Every flag, variable and program name of Azurite 3.36: each way to write it gives the corresponding setting, or the refusal
+// that docs/configuration.md names. test/rest/config.test.mjs and starters_cases.mjs test the effects of the settings.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';

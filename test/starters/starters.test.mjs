@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who starts Azurite today can start this instead: starters_cases.mjs plays each of them, in a network of its own.
+// Tools that start Azurite can start Lazuli instead: starters_cases.mjs simulates each of them, in a separate network.
 import { test } from 'node:test';
 import { runCases } from '../smb/cases.mjs';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The starters of Azurite, each played as its sources have it: what it runs, what it waits for, how it probes; then an SDK
-// puts something and reads it. Prints "ok NAME" or "not ok NAME: WHY" for each. It runs in a network of its own
-// (starters.test.mjs), since they all use Azurite's default ports, on all addresses.
+// The tools that start Azurite, each simulated according to its sources: what it runs, what it waits for, how it probes;
+// then an SDK writes data and reads it. Prints "ok NAME" or "not ok NAME: WHY" for each. It runs in a separate network
+// (starters.test.mjs), because they all use Azurite's default ports, on all addresses.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

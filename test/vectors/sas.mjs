@@ -1,5 +1,5 @@
-// Makes src/auth/sas_vectors.h: tokens of every kind and layout, as the official SDKs sign them where they can, and by
-// hand for the versions that no SDK makes any more. Run where @azure/storage-* and @azure/data-tables are installed:
+// Makes src/auth/sas_vectors.h: tokens of every kind and layout, signed by the official SDKs where possible, and by
+// hand for versions that no SDK supports any more. Run where @azure/storage-* and @azure/data-tables are installed:
 //   node test/vectors/sas.mjs > src/auth/sas_vectors.h
 import { createHmac } from "node:crypto";
 import * as blob from "@azure/storage-blob";

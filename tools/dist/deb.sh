@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two Debian packages from what install.sh laid out: deb.sh ROOT VERSION TO ARCHITECTURE
+# Two Debian packages from the files that install.sh installed: deb.sh ROOT VERSION TO ARCHITECTURE
 #   lazuli          the program, its service, user and configuration
 #   lazuli-azurite  the names of Azurite's programs, which a machine may have from elsewhere
 set -eu
@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# build NAME ARCHITECTURE: a package of the folder $work/NAME, which has DEBIAN/control already.
+# build NAME ARCHITECTURE: a package of the folder $work/NAME, which already has DEBIAN/control.
 build() {
     # In KiB, as the policy wants it; a size that depends on the file system would not be reproducible.
     size=$(find "$work/$1" -type f ! -path '*/DEBIAN/*' -printf '%s\n' | awk '{ sum += int(($1 + 1023) / 1024) } END { print sum + 0 }')

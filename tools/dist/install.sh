@@ -1,6 +1,6 @@
 #!/bin/sh
-# Lays the program out below a prefix: install.sh PROGRAM DESTDIR PREFIX
-# DESCRIBE: a program of this machine, when PROGRAM is for another.
+# Installs the program below a prefix: install.sh PROGRAM DESTDIR PREFIX. DESCRIBE: a program for this machine, if
+# PROGRAM is for another.
 set -eu
 program=$1
 root=$2$3

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the documents as static pages with search in build/site, by Debian's mkdocs. The pages keep the paths that they have in the
-# tree, so that their relative links hold; what they link to besides pages (examples, images) goes with them.
+# Builds the documents as static pages with search in build/site, with Debian's mkdocs. The pages keep their paths in the tree, so
+# that relative links work; other files they link to (examples, images) are copied.
 set -eu
 cd "$(dirname "$0")/../.."
 command -v mkdocs >/dev/null || { echo "mkdocs is missing: sh tools/deps.sh test" >&2; exit 1; }
