@@ -58,7 +58,8 @@ void test_anonymous_needs_an_account_that_is_served(void)
     fixture_release(&f);
 }
 
-/* Who has no credentials and may not in: told how to get a token, or nothing, by age and service.
+/* Refused anonymous requests: the answer says how to get a token or not, depending on version and
+ * service.
  */
 void test_no_credentials_by_version_and_service(void)
 {

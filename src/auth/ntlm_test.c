@@ -148,7 +148,7 @@ void test_ntlm_refuses_truncation_and_strangers(void)
     buf_release(&message);
 }
 
-/* Names nobody and proves nothing; with the flag that says so, or without. */
+/* An anonymous message, with or without the anonymous flag. */
 static struct err authenticate_as_nobody(uint32_t flags, bool allowed, bool *anonymous)
 {
     struct ntlm n;

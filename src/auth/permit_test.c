@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth_permit for resources other than that of the request's path: an identity that was let in for
- * one thing is asked about another. */
+/* auth_permit for resources other than that of the request's path: an identity authenticated for
+ * one resource is checked for another. */
 #include "auth/auth_fixture.h"
 #include "auth/auth_internal.h"
 
@@ -91,7 +91,7 @@ void test_permit_one_snapshot_or_version(void)
     fixture_release(&f);
 }
 
-/* A key reaches its account and no other; nobody reaches what is public. */
+/* A key gives access only to its account; anonymous requests reach public resources. */
 void test_permit_by_key_and_nobody(void)
 {
     struct auth_fixture f;
@@ -107,7 +107,7 @@ void test_permit_by_key_and_nobody(void)
     fixture_release(&f);
 }
 
-/* What moves all that lies below a path needs more than a SAS for the path. */
+/* Moving everything below a path needs more than a SAS for the path. */
 void test_permit_trees(void)
 {
     struct auth_fixture f;

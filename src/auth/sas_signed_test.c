@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a signature covers stays what it was: no other reading of the same text lets more in. */
+/* The meaning of a signed text is fixed: no other reading of the same text permits more. */
 #include "auth/auth_fixture.h"
 #include "auth/sas.h"
 
@@ -37,7 +37,8 @@ static struct str text_without_sr(struct arena *arena, const char *sv, const cha
                         limits ? "\n\n" : "", sv, overrides ? "\n\n\n\n\n" : "");
 }
 
-/* A SAS of blob c/d or of container c, before its text held sr: with another sr it is none. */
+/* A SAS of blob c/d or of container c, from before its text contained sr: with another sr it is
+ * invalid. */
 void test_sas_resource_kind_is_not_widened_before_it_was_signed(void)
 {
     static const char *const VERSIONS[] = {"2012-02-12", "2013-08-15", "2014-02-14", "2015-02-21",
@@ -70,7 +71,8 @@ void test_sas_resource_kind_is_not_widened_before_it_was_signed(void)
     }
 }
 
-/* Before 2015-02-21 the text did not say whose container it was, and there was no SAS for files. */
+/* Before 2015-02-21 the text did not name the container's service, and there was no SAS for
+ * files. */
 void test_sas_of_a_container_is_none_of_a_share(void)
 {
     static const char *const VERSIONS[] = {"2012-02-12", "2013-08-15", "2014-02-14"};
@@ -203,7 +205,7 @@ void test_sas_restrictions_are_not_hidden_by_newlines(void)
     }
 }
 
-/* Whatever the value and the kind of SAS: a control character is refused though it is signed. */
+/* A control character is refused in every value and kind of SAS, even if it is signed. */
 void test_sas_values_with_control_characters(void)
 {
     static const char *const FIELDS[] = {
@@ -232,8 +234,8 @@ void test_sas_values_with_control_characters(void)
     }
 }
 
-/* The name of what is asked for is part of the text, too. Other characters that some programs end
- * lines with (U+0085, U+2028) are none in it. */
+/* The resource's name is also part of the text. Other characters that some programs end lines with
+ * (U+0085, U+2028) are none in it. */
 void test_sas_names_with_control_characters(void)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every parameter of a SAS by every kind, service and version: it is signed or the SAS is refused.
- * A restriction that is given but not signed would be one that whoever has the SAS can leave out.
+ * The holder of the SAS could remove a restriction that is not signed.
  */
 #include "auth/auth_fixture.h"
 #include "auth/sas.h"
@@ -74,7 +74,7 @@ static int number_of(const char *version)
     return number;
 }
 
-/* What is signed: the account's key, or the one that was delegated. */
+/* The signing key: the account's, or the delegated one. */
 static void sign(struct auth_fixture *f, const struct sas *sas, struct str text,
                  unsigned char mac[SHA256_BYTES])
 {
@@ -102,7 +102,7 @@ static void set_target(struct auth_fixture *f, const struct kind *kind, const ch
     f->demand.service_sas = f->demand.account_sas = "r";
 }
 
-/* The signature of the query's own text; false when there is none. */
+/* The signature of the query's text; false if there is none. */
 static bool signature_of(struct auth_fixture *f, const struct kind *kind, const char *query,
                          struct buf *out)
 {
@@ -123,8 +123,8 @@ static bool signature_of(struct auth_fixture *f, const struct kind *kind, const 
     return true;
 }
 
-/* Whether the query, signed as if it were `signed_query`, passes all that is signed. What a policy
- * or a user's token would have to say comes after that. */
+/* True if the query, with the signature of `signed_query`, passes the check of the signature.
+ * Policies and user tokens are checked later. */
 static bool is_taken(const struct kind *kind, const char *signed_query, const char *query)
 {
     struct auth_fixture f;

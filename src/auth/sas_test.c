@@ -243,7 +243,7 @@ void test_sas_protocols(void)
     fixture_release(&f);
 }
 
-/* What is checked first decides the code. */
+/* The first failed check decides the code. */
 void test_sas_order_of_checks(void)
 {
     struct token t = {.sv = "2020-12-06",
@@ -279,7 +279,7 @@ void test_sas_malformed(void)
     }
 }
 
-/* A parameter that is there twice could be read one way here and another way there. */
+/* A duplicate parameter could be read differently in two places. */
 void test_sas_repeated_parameters(void)
 {
     static const char *const EXTRA[] = {
@@ -297,7 +297,7 @@ void test_sas_repeated_parameters(void)
     expect_token(&t, ERR_OK);
 }
 
-/* What lacks a parameter does not get it from a name that is longer by a NUL. */
+/* A parameter name with an extra NUL does not count as the parameter. */
 void test_sas_names_are_whole(void)
 {
     struct auth_fixture f;

@@ -170,7 +170,7 @@ static struct err sign_text(struct auth_fixture *f, const char *scheme, const ch
     "GET\n\n\n\n\n\n\n\n\n\n\n\nx-ms-date:" FIXTURE_DATE "\nx-ms-version:2021-08-06\n/" ACCOUNT \
     "/" ACCOUNT resource
 
-/* One text, several requests: only that whose parameters are what was signed is let in. */
+/* One text, several requests: only the one whose parameters were signed is accepted. */
 void test_shared_key_text_is_of_one_query(void)
 {
     static const struct {
@@ -245,7 +245,7 @@ void test_shared_key_refuses_control_characters_in_comp(void)
     }
 }
 
-/* Headers of a request come without them; what other front ends hand over is not taken on trust. */
+/* The HTTP parser never passes them in headers; values from other front ends are checked too. */
 void test_shared_key_refuses_control_characters_in_headers(void)
 {
     static const char *const NAMES[] = {"x-ms-meta-a", "Content-Type", "If-Match", "Date"};

@@ -166,7 +166,7 @@ void test_queue_shares_turns_between_partitions(void)
     update_queue_release(&q);
 }
 
-/* A flush is done when all that was submitted before it is. */
+/* A flush is done when everything submitted before it is done. */
 void test_queue_leaves_nothing_behind_a_flush(void)
 {
     static struct engine_update heavy[HEAVY];

@@ -12,7 +12,7 @@ static struct str number_key(char text[16], int number)
     return (struct str){text, (size_t)snprintf(text, 16, "k%04d", number)};
 }
 
-/* A plain array is the model that the tree is held to. */
+/* The tree is compared with a plain array. */
 static void check_like(const struct tree *t, const int values[KEYS])
 {
     int after = -1;

@@ -27,8 +27,8 @@ struct bodies {
 
 static void begin_wave(struct bodies *b);
 
-/* The first that is ready lets another wave begin, as the answer to one request lets the next one
- * on its connection begin. */
+/* The first ready digest starts another wave, as the answer to one request starts the next on its
+ * connection. */
 static void is_ready(struct digest *digest)
 {
     struct waiter *w = (struct waiter *)(void *)digest;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests over a real connection to an engine that fails on cue: whatever fails, and also when the
- * answer was made already, the client hears of the failure alone, and nothing has changed. */
+/* Requests over a real connection to a fault-injecting engine: whatever fails, even after the
+ * answer was made, the client sees only the failure, and nothing has changed. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -145,7 +145,7 @@ static void check_failure(struct str answer, const char *success)
     CHECK_INT(count_of(answer, str_of(success)), 0);
 }
 
-/* Asks until no call is left to fail; says what came of it in the end. */
+/* Repeats the request until no call is left to fail; returns the final result. */
 static struct str ask_failing(struct dispatch_fixture *f, const char *line, struct str body,
                               const char *success)
 {

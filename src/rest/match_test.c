@@ -4,7 +4,7 @@
 #include "core/test.h"
 #include "rest/server.h"
 
-/* A request made from a row, as bare as the row allows. */
+/* A minimal request for a row. */
 struct made {
     struct arena arena;
     struct http_exchange x;
@@ -71,7 +71,7 @@ void test_match_reaches_every_row(void)
     }
 }
 
-/* The row that a query leads to; NULL when it is refused. */
+/* The row that matches a query; NULL if it is refused. */
 static const struct op *row_of(struct made *m, enum op_resource resource)
 {
     m->call.op = NULL;
@@ -82,8 +82,8 @@ static const struct str SELECTORS[] = {STR_INIT("snapshot"),      STR_INIT("vers
                                        STR_INIT("sharesnapshot"), STR_INIT("peekonly"),
                                        STR_INIT("comp"),          STR_INIT("restype")};
 
-/* Every parameter that the row is picked by, or that says what it is for: empty, it is no other
- * row's, and it is refused. Others are for decode to judge. */
+/* Every parameter that selects the row or states its purpose: if empty it matches no other row and
+ * is refused. Decode checks other parameters. */
 static void check_empty_parameters(enum service_kind service, const struct op *op,
                                    enum http_method method)
 {

@@ -14,7 +14,7 @@ void test_multipart_boundary(void)
     CHECK(!str_given(multipart_boundary(STR_NONE)));
 }
 
-/* Checks the parts, joined by '|', and whether the end was seen. */
+/* Checks the parts, joined by '|', and that the end was seen or not. */
 static void parts_are(const char *body, const char *want, bool ended)
 {
     struct arena a;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may call which operation. WANTED says it a second time, from docs/protocol/facts.md §3.8,
- * apart from the tables: an operation with no line here, or whose row says something else, fails.
- * Then every row is tried with every kind of SAS and every letter, signed for real, and must give
- * leave or the exact refusal. */
+/* Permissions of every operation. WANTED repeats them from docs/protocol/facts.md §3.8,
+ * independently of the tables: an operation without a line here, or with a different row, fails.
+ * Then every row is tried with every kind of SAS and every letter, really signed, and must permit
+ * the request or give the exact refusal. */
 #include "auth/auth_fixture.h"
 #include "auth/sas.h"
 #include "core/base64.h"
@@ -212,7 +212,7 @@ static bool same_letters(const char *a, const char *b)
     return strlen(a) == strlen(b) && strspn(a, b) == strlen(a) && strspn(b, a) == strlen(b);
 }
 
-/* The line of the table's i-th row; ends the test when there is none. */
+/* The line of the table's i-th row; ends the test if there is none. */
 static const struct wanted *wanted_for(enum service_kind service, const struct op_table *table,
                                        size_t i)
 {
@@ -243,8 +243,8 @@ void test_permission_rows_say_what_is_wanted(void)
     }
 }
 
-/* A token's role is read off the row's mode: what changes nothing is a read. A GET that changes
- * something is taken for a write, and a POST or PUT that does not is named here. */
+/* The row's mode decides a token's role: an operation that changes nothing is a read. A GET that
+ * changes something counts as a write, and a POST or PUT that does not is listed here. */
 void test_permission_rows_tell_reads_from_writes(void)
 {
     for (size_t s = 0; s < SERVICE_KIND_COUNT; s++) {
@@ -312,7 +312,7 @@ static void add_scope(struct auth_fixture *f, enum kind kind)
         add(f, "tn", "things");
 }
 
-/* Signs as the issuer would: what the text is, the tests of sas.c have shown. */
+/* Signs as the issuer would. The tests of sas.c check the signed text. */
 static struct str signature(struct auth_fixture *f, struct sas *sas)
 {
     unsigned char mac[SHA256_BYTES];
@@ -381,8 +381,8 @@ static enum err_code expected(enum service_kind service, const struct wanted *wa
                                                            : ERR_AUTHORIZATION_PERMISSION_MISMATCH;
 }
 
-/* The letters that do not suffice, even all together: none of those that the row takes alone, and
- * of those that go together ("a+u") the first only. */
+/* The letters that do not suffice, even all together: none that the row accepts alone, and of a
+ * combination ("a+u") only the first. */
 static const char *insufficient(struct arena *arena, const char *demanded)
 {
     struct buf out = buf_in(arena);
@@ -395,7 +395,7 @@ static const char *insufficient(struct arena *arena, const char *demanded)
     return out.p;
 }
 
-/* An operation for bearers alone tells every SAS so, before it looks at it. */
+/* An operation only for bearer tokens refuses every SAS before checking it. */
 static bool is_for_bearers(const struct op *op)
 {
     return strcmp(op->name, "GetUserDelegationKey") == 0;
@@ -427,8 +427,8 @@ static void check_row_and_kind(struct auth_fixture *f, const struct op *op,
     }
 }
 
-/* A container's SAS has no meaning above it, an object's none for the container, a table's user
- * delegation SAS does not exist. */
+/* A container's SAS is not valid above it, an object's not for the container; tables have no user
+ * delegation SAS. */
 static bool applies(enum service_kind service, const struct op *op, enum kind kind)
 {
     bool above = op->resource == R_SERVICE || op->resource == R_TABLES;
@@ -458,7 +458,7 @@ void test_permission_of_every_row_by_every_letter_and_kind(void)
     }
 }
 
-/* An account SAS for other services or other types of resource does not reach the row. */
+/* An account SAS for other services or resource types does not permit the row. */
 void test_permission_of_every_row_by_service_and_type(void)
 {
     static const char *const OTHER_SERVICES[] = {"qtf", "btf", "bqf", "bqt"};
@@ -488,7 +488,7 @@ void test_permission_of_every_row_by_service_and_type(void)
     }
 }
 
-/* Nothing is served to nobody unless its row says so. */
+/* Anonymous requests are served only if the row allows it. */
 void test_permission_of_every_row_without_credentials(void)
 {
     for (size_t s = 0; s < SERVICE_KIND_COUNT; s++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows name a second resource, and what it needs. WANTED says it apart from the tables: a row
- * that is not listed must name none, and tools/tidy.sh sees that nothing but second.c reads the
- * headers that name one. What really happens, by credential, is in test/rest/auth_second.test.mjs.
+/* The rows that name a second resource, and the permissions it needs. WANTED lists them
+ * independently of the tables: an unlisted row must name none, and tools/tidy.sh checks that only
+ * second.c reads the headers that name one. test/rest/auth_second.test.mjs tests the results by
+ * credential.
  */
 #include "rest/second.h"
 
@@ -77,8 +78,8 @@ static const struct op *row_named(enum service_kind service, const char *name)
     return NULL;
 }
 
-/* What a second resource needs is what these rows ask for: the letters, and for a token the role.
- * Moving has letters of its own in place of them, which docs/operations.md prints. */
+/* A second resource needs what these rows demand: the letters, and for a token the role. Moving
+ * uses different letters, which docs/operations.md lists. */
 void test_second_needs(void)
 {
     static const struct {

@@ -58,7 +58,7 @@ static bool holds(struct str text, const char *part)
     "</AllowedMethods><AllowedHeaders>x-ms-*</AllowedHeaders><ExposedHeaders />"                \
     "<MaxAgeInSeconds>" max_age "</MaxAgeInSeconds></CorsRule></Cors>"
 
-/* What a request leaves out stays, what it gives is replaced as a whole. */
+/* Omitted properties stay unchanged; given ones are replaced completely. */
 void test_service_properties_are_kept_part_by_part(void)
 {
     struct properties_fixture f;

@@ -48,7 +48,7 @@ void test_target_blob_backslash_is_a_slash(void)
     arena_release(&f.arena);
 }
 
-/* Whom a rename names that the JavaScript SDK has sent without the account, and all others. */
+/* The source of a rename that the JavaScript SDK sends without the account, and of all others. */
 void test_target_rename_without_account(void)
 {
     static const struct {

@@ -24,7 +24,7 @@ void test_trim_waits_for_growth(void)
 
 enum { PIECES = 4096, PIECE_BYTES = 16 << 10 };
 
-/* What lies between memory in use comes back as well, which the allocator does not do by itself. */
+/* Free memory between blocks in use is also returned, which the allocator does not do by itself. */
 void test_trim_gives_memory_back(void)
 {
 #ifndef __SANITIZE_ADDRESS__

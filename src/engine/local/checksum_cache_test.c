@@ -4,7 +4,7 @@
 #include "core/clock.h"
 #include "core/test.h"
 
-/* Extents as they lie in segments one after the other: 10 GiB of them. */
+/* Consecutive extents in segments: 10 GiB of them. */
 static struct extent extent_number(uint32_t i)
 {
     enum { IN_SEGMENT = 255, LENGTH = 4 << 20, ROOM = LENGTH + 4096 };

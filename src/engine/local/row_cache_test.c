@@ -14,7 +14,7 @@ static void offer(struct row_cache *c, struct str key, struct str value, uint64_
     row_cache_offer(c, &o);
 }
 
-/* What the committer does with a row that is to be kept in any case. */
+/* What the committer does with a row that must be cached in any case. */
 static void add(struct row_cache *c, struct row *row, uint64_t commit)
 {
     uint64_t hash = row_cache_hash(row_key(row));
@@ -28,7 +28,7 @@ static void add(struct row_cache *c, struct row *row, uint64_t commit)
     row_put(row);
 }
 
-/* A copy of what a state of this commit finds; absent when it finds nothing. */
+/* A copy of the value that a state of this commit finds; absent if it finds none. */
 static struct str find(struct row_cache *c, struct arena *a, struct str key, uint64_t commit)
 {
     struct cached_row *row = row_cache_find(c, key, row_cache_hash(key), commit);

@@ -54,7 +54,7 @@ void test_row_index_leave_out_what_does_not_fit(void)
     row_index_free(p);
 }
 
-/* More rows than there is room for in a bucket: the newest is there, and each at most once. */
+/* More rows than a bucket can hold: the newest is there, and each at most once. */
 void test_row_index_crowd_out(void)
 {
     struct row_index *p = row_index_new(TABLE_BYTES, 1);

@@ -44,7 +44,7 @@ static struct err delete_row(struct txn *t, void *arg)
     return txn_del(t, *(const struct str *)arg);
 }
 
-/* Rows and extents count together; deletions have room where nothing else has. */
+/* Rows and extents share one limit; deletes are admitted even when it is reached. */
 void test_mem_limit(void)
 {
     struct clock clock;
@@ -71,7 +71,7 @@ void test_mem_limit(void)
     engine_close(e);
 }
 
-/* The conformance suite in test/engine says more; this is the shortest use. */
+/* The conformance suite in test/engine tests more; this is the shortest example of use. */
 void test_mem_shortest_use(void)
 {
     struct clock clock;

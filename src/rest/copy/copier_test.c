@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The copier's threads: copies that are handed over from several threads at once, and those that
- * were left in the store, come to their end. `make V=tsan unit T=copier` looks for races. */
+/* The copier's threads: copies submitted by several threads at once, and those left in the store,
+ * are completed. `make V=tsan unit T=copier` looks for races. */
 #include "rest/copy/copier.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ static void begin_copies(struct blob_fixture *f)
     }
 }
 
-/* Other threads do the work, so this one looks until it is done. */
+/* Other threads do the work, so this one polls until it is done. */
 static void wait_for_all(struct blob_fixture *f)
 {
     for (size_t i = 0; i < COPIES; i++) {
@@ -37,7 +37,7 @@ struct hand {
     const struct copy_jobs_args *jobs;
 };
 
-/* Each names all of them: one that is known is not taken twice. */
+/* Each thread submits all copies: a known copy is not accepted twice. */
 static void *hand_over(void *arg)
 {
     struct hand *hand = arg;
@@ -78,7 +78,7 @@ void test_copier_goes_on_with_what_was_left(void)
     bf_end(&f);
 }
 
-/* Stopped in the middle of it, it leaves what the next one goes on with. */
+/* If it is stopped in the middle of a copy, the next copier continues it. */
 void test_copier_is_stopped_at_any_time(void)
 {
     struct blob_fixture f;

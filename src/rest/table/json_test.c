@@ -80,7 +80,7 @@ void test_table_json_refusals(void)
     arena_release(&arena);
 }
 
-/* A number without a type: Int32 where it fits, Double else. */
+/* A number without a type: Int32 if it fits, else Double. */
 void test_table_json_untyped_numbers(void)
 {
     arena_init(&arena, 1 << 24);

@@ -42,7 +42,7 @@ void test_access_log_reason_has_no_secret(void)
                  "AuthenticationErrorDetail: There is no account 'x' on this server.");
 }
 
-/* A URL that was pasted into a path or a parameter, escaped as often as it may be. */
+/* A URL pasted into a path or a parameter, escaped any number of times. */
 void test_access_log_hides_escaped_signatures(void)
 {
     check_target("/a/b%3Fsv=1%26sig%3Dsecret", NULL, "/a/b%3Fsv=1%26sig=-");

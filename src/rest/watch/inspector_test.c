@@ -119,7 +119,7 @@ void test_inspector_is_bounded_and_keeps_the_newest(void)
     release(&f);
 }
 
-/* In a race the loser may be answered before the winner is. */
+/* In a race the loser may be answered before the winner. */
 void test_inspector_writer_that_is_told_of_late(void)
 {
     struct fixture f;
@@ -162,8 +162,8 @@ void test_inspector_maker_is_current_by_its_etag(void)
     release(&f);
 }
 
-/* The second name was made to have the hash of the first: who writes in one account is not told to
- * another, and who ends a lease there does not end what is known of this one's. */
+/* The second name has the same hash as the first: writers of one account are not shown to another,
+ * and ending a lease there does not remove this one's record. */
 void test_inspector_names_of_one_hash_are_told_apart_by_account(void)
 {
     const struct inspector_name ours = {SERVICE_BLOB, STR("account"), STR("box"),
