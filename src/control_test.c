@@ -75,7 +75,7 @@ void test_control_answers(void)
     end(&f);
 }
 
-/* control_command, with what it prints left out of the tests' own output. */
+/* control_command, with its output kept out of the tests' output. */
 static int command(const char *folder, const char *const *words, unsigned count)
 {
     int saved[2] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
@@ -117,8 +117,8 @@ void test_control_command_reaches_the_server(void)
     end(&f);
 }
 
-/* Tries as another user, with the folder and the socket open to all: the kernel's word on who
- * connects is then what keeps them out. */
+/* Connects as another user, with the folder and the socket open to all: only the peer credentials
+ * from the kernel then keep them out. */
 static int list_as_another_user(const char *folder)
 {
     static const char *const LIST[] = {"list"};

@@ -174,7 +174,8 @@ static void check_same(struct engine *from, struct engine *to)
     buf_release(&b.text);
 }
 
-/* Drops what the row names: the counts are right when all of it can be dropped once. */
+/* Drops the extents that the row names: the counts are right if each can be dropped exactly
+ * once. */
 static void drop_named(void *sink, const struct extent *x)
 {
     CHECK_OK(txn_extent(sink, EXTENT_DROP, x));
@@ -244,8 +245,8 @@ enum { FAULT_STEP = 16 };
 enum { FAULT_STEP = 1 };
 #endif
 
-/* Whatever call of the destination fails: the store is not served, and to run the migration again
- * ends with the same as without the failure. */
+/* After a failure of any call of the destination, the store is not served, and running the
+ * migration again gives the same result as without the failure. */
 void test_migrate_goes_on_after_every_failure(void)
 {
     struct clock clock;
@@ -317,7 +318,7 @@ void test_migrate_refuses_another_source_in_the_middle(void)
     engine_close(from);
 }
 
-/* Rows that were copied before the source changed are found when both are compared. */
+/* The comparison finds rows that were copied before the source changed. */
 void test_migrate_notices_a_source_that_changed(void)
 {
     struct clock clock;

@@ -130,7 +130,8 @@ void test_append_blob_seal(void)
     bf_release(&f);
 }
 
-/* A version ends where the blob ended when it stopped being current; appending makes none. */
+/* A version has the length that the blob had when it stopped being current; appending makes no
+ * version. */
 void test_append_blob_versions(void)
 {
     struct blob_fixture f;

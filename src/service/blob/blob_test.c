@@ -57,7 +57,7 @@ void test_put_blob_over_another(void)
     bf_release(&f);
 }
 
-/* A small content lies beside its head; when a snapshot has it too, in a row of its own. */
+/* A small content is stored with its head; if a snapshot shares it, in a separate row. */
 void test_put_blob_over_a_small_one(void)
 {
     struct blob_fixture f;
@@ -90,7 +90,7 @@ void test_put_blob_over_a_small_one(void)
     bf_release(&f);
 }
 
-/* Whoever changes the head, moves it or makes another of it: the content is the same after it. */
+/* Operations that change, move or copy the head leave the content unchanged. */
 void test_put_blob_small_content_stays_with_its_head(void)
 {
     struct blob_fixture f;
@@ -209,7 +209,8 @@ void test_get_blob_ranges(void)
     bf_release(&f);
 }
 
-/* Reading extents for a checksum waits, so the first run asks to be run where that may be. */
+/* Reading extents for a checksum may block, so the first run asks to be rerun where blocking is
+ * allowed. */
 void test_get_blob_bytes_for_a_checksum(void)
 {
     struct blob_fixture f;
@@ -338,7 +339,7 @@ void test_snapshot_blob_with_metadata_has_an_etag_of_its_own(void)
     bf_release(&f);
 }
 
-/* Extents are shared by all snapshots and go with the last that names them. */
+/* Extents are shared by all snapshots and freed with the last that names them. */
 void test_snapshot_blob_shares_its_content(void)
 {
     struct blob_fixture f;

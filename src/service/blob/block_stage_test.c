@@ -11,7 +11,7 @@ struct staged_fixture {
     struct block_commit_args args;
 };
 
-/* Every third block is small enough to lie in its row, the others are extents. */
+/* Every third block is small enough to be stored in its row, the others are extents. */
 static struct str block_bytes(struct blob_fixture *f, unsigned i, unsigned seed)
 {
     return bf_bytes(f, i % 3 == 0 ? 4 : BLOCK_BYTES, i + seed);
@@ -76,7 +76,8 @@ void test_put_block_list_staged_of_committed(void)
     bf_end(&s->f);
 }
 
-/* Staged and in one transaction make the same rows of the blob, but for ids and times. */
+/* A staged commit and a single transaction make the same rows of the blob, except for ids and
+ * times. */
 void test_put_block_list_staged_lists_the_same_blocks(void)
 {
     struct staged_fixture *s = begin();
@@ -91,7 +92,7 @@ void test_put_block_list_staged_lists_the_same_blocks(void)
     bf_end(&s->f);
 }
 
-/* A block that is put again, even in the same moment, is not committed as it was before. */
+/* If a block is put again, even at the same time, the old one is not committed. */
 void test_put_block_list_staged_before_a_block_came(void)
 {
     struct staged_fixture *s = begin();
@@ -135,7 +136,8 @@ void test_put_block_list_staged_with_a_block_missing(void)
     bf_end(&s->f);
 }
 
-/* What nobody commits goes, but not while somebody may; and then it cannot be committed. */
+/* Uncommitted sets are removed, but not while they may still be committed; after that they cannot
+ * be. */
 void test_put_block_list_staged_and_left(void)
 {
     struct staged_fixture *s = begin();
@@ -155,7 +157,7 @@ void test_put_block_list_staged_and_left(void)
     bf_end(&s->f);
 }
 
-/* While a set is swept in many steps, its own row is gone and blocks of it are there. */
+/* While a set is swept in many steps, its row is gone and some of its blocks remain. */
 void test_expiry_passes_blocks_that_are_being_swept(void)
 {
     struct staged_fixture *s = begin();

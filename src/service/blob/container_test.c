@@ -53,7 +53,7 @@ void test_set_container_metadata_and_acl(void)
     bf_release(&f);
 }
 
-/* A container made again shares nothing with what it was, before and after the sweep. */
+/* A recreated container shares nothing with the old one, before and after the sweep. */
 void test_delete_container_and_make_it_again(void)
 {
     struct blob_fixture f;
@@ -243,7 +243,7 @@ void test_restore_container(void)
     bf_release(&f);
 }
 
-/* The time of each runs out by itself, beside a container of the same name and without one. */
+/* The retention of each expires separately, with or without a container of the same name. */
 void test_restore_container_until_the_retention_ends(void)
 {
     struct blob_fixture f;
@@ -265,7 +265,7 @@ void test_restore_container_until_the_retention_ends(void)
     bf_release(&f);
 }
 
-/* A container deleted for good leaves those that are kept. */
+/* A permanently deleted container does not affect those that are kept. */
 void test_delete_container_beside_a_soft_deleted_one(void)
 {
     struct blob_fixture f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every write with every engine call failing in turn: a failed operation changed nothing, gave its
- * space back, and the same operation succeeds when the fault is gone. */
+/* Every write with every engine call failing in turn: a failed operation changes nothing and frees
+ * its space, and the same operation succeeds when the fault is gone. */
 #include "engine/fault.h"
 #include "service/blob/blob_fixture.h"
 #include "service/blob/protect.h"
@@ -213,7 +213,7 @@ static struct err put_over_expired(struct blob_fixture *f)
     return bf_put(f, bf_blob(f, "leased"), bf_bytes(f, 9000, 5), NULL);
 }
 
-/* What has expired is taken away by the write that takes its place: both or neither. */
+/* An expired blob is removed by the write that replaces it: both happen or neither. */
 void test_faults_put_blob_over_an_expired_one(void)
 {
     struct blob_fixture fixture, *f = &fixture;
@@ -283,7 +283,7 @@ void test_faults_set_blob_legal_hold(void)
     bf_end(f);
 }
 
-/* A sweep that fails half-way has done whole steps or nothing of one. */
+/* A sweep that fails half-way has done each step completely or not at all. */
 void test_faults_sweep(void)
 {
     struct blob_fixture f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What keeps and restores, with every engine call failing in turn: see faults_test.c. */
+/* Operations that keep and restore, with every engine call failing in turn: see faults_test.c. */
 #include "engine/fault.h"
 #include "service/blob/blob_fixture.h"
 #include "service/common/fault_fixture.h"
@@ -215,7 +215,7 @@ void test_faults_restore_container(void)
     bf_release(f);
 }
 
-/* Retention that runs out in a step that fails half-way has done whole steps or nothing of one. */
+/* If a sweep of expired items fails half-way, each step is done completely or not at all. */
 void test_faults_retention(void)
 {
     struct faulty faulty;

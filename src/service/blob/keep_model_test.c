@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blobs that are written, deleted and restored at random, with versions and soft delete turned on
- * and off in between: what there is and what it holds must be what a simple model says, and nothing
- * may be left at the end. */
+/* Blobs are written, deleted and restored at random, with versions and soft delete turned on and
+ * off in between. The blobs and their contents must equal a simple model, and nothing may be left
+ * at the end. */
 #include "service/blob/blob_fixture.h"
 #include "service/blob/page.h"
 #include "service/common/interval_upload.h"
@@ -67,7 +67,7 @@ static void keep_version(struct name *n)
     (void)add(n, BLOB_VERSION, n->version != 0 ? n->version : n->etag, n->seed);
 }
 
-/* The blob as it is now, for what the model cannot know. */
+/* The current blob, for values that the model cannot know. */
 static void look(struct model *m, struct name *n)
 {
     struct blob_head head;
@@ -77,7 +77,7 @@ static void look(struct model *m, struct name *n)
     n->exists = true;
 }
 
-/* An item is deleted: it is kept a while, or goes. */
+/* Deletes an item: it is kept for a while or removed. */
 static void delete_item(struct model *m, struct name *n, size_t i)
 {
     if (m->days == 0) {
@@ -145,7 +145,7 @@ static void put(struct model *m, struct name *n)
     kept->purge_at = purge_at;
 }
 
-/* In place, which makes no version. */
+/* Changes it in place, which makes no version. */
 static void write_pages(struct model *m, struct name *n)
 {
     unsigned seed = ++m->seeds;

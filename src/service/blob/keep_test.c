@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a blob, and for how long: each cell of the last table of docs/blob-kinds.md. */
+/* The items kept of a blob, and for how long: each cell of the last table of docs/blob-kinds.md. */
 #include "service/blob/append.h"
 #include "service/blob/blob_fixture.h"
 #include "service/blob/find.h"
@@ -8,7 +8,7 @@
 
 enum { DAY_SECONDS = 86400 };
 
-/* How an account is set. */
+/* The settings of an account. */
 enum setting { NOTHING, SOFT, VERSIONS, BOTH };
 
 static void begin(struct blob_fixture *f, enum setting setting)
@@ -28,8 +28,8 @@ static void days(struct blob_fixture *f, int64_t count)
 
 typedef void operation(struct blob_fixture *f);
 
-/* What there is of the blob "b" after the operation: B itself, S snapshots, V previous versions, !
- * what is soft-deleted. */
+/* The items of the blob "b" after the operation: B itself, S snapshots, V previous versions, !
+ * soft-deleted items. */
 static void check_kinds(enum setting setting, operation *run, const char *want)
 {
     struct blob_fixture f;
@@ -256,7 +256,7 @@ void test_kept_by_delete_blob_with_snapshots_both(void)
     check_kinds(BOTH, delete_all, "V V S! ");
 }
 
-/* Soft-deleted snapshots do not keep a blob from being deleted. */
+/* Soft-deleted snapshots do not prevent the deletion of a blob. */
 static void delete_snapshots_then_blob(struct blob_fixture *f)
 {
     snapshot(f);
@@ -313,7 +313,7 @@ void test_kept_by_delete_of_a_version(void)
     check_kinds(BOTH, delete_version, "V! B ");
 }
 
-/* An uncommitted blob is nothing that was there. */
+/* An uncommitted blob counts as absent. */
 void test_kept_by_delete_of_an_uncommitted_blob(void)
 {
     for (enum setting s = NOTHING; s <= BOTH; s++) {
@@ -398,7 +398,7 @@ void test_undelete_blob(void)
     bf_end(&f);
 }
 
-/* What was overwritten comes back as snapshots, and the blob stays what it is. */
+/* Overwritten states are restored as snapshots, and the blob is unchanged. */
 void test_undelete_blob_that_was_overwritten(void)
 {
     struct blob_fixture f;
@@ -410,7 +410,7 @@ void test_undelete_blob_that_was_overwritten(void)
     bf_end(&f);
 }
 
-/* With versions the current one does not come back, but all others. */
+/* With versions, all are restored except the current one. */
 void test_undelete_blob_with_versions(void)
 {
     struct blob_fixture f;
@@ -448,7 +448,7 @@ void test_retention_runs_out(void)
     bf_end(&f);
 }
 
-/* More at once than one step of the sweeper takes; and a restored one does not go. */
+/* More items at once than one step of the sweeper processes; restored ones are not removed. */
 void test_retention_runs_out_in_steps(void)
 {
     struct blob_fixture f;
@@ -513,7 +513,7 @@ void test_delete_version_permanently(void)
 
 /* ---- versions turned on and off ---- */
 
-/* A blob from before has no id; its state gets one when it becomes a version. */
+/* A blob from before versions were on has no id; its state gets one when it becomes a version. */
 void test_versioning_turned_on(void)
 {
     struct blob_fixture f;
@@ -530,7 +530,8 @@ void test_versioning_turned_on(void)
     bf_end(&f);
 }
 
-/* The version that was current stays one; what is written then is none, and is not kept. */
+/* The version that was current remains a version; later writes are not versions and are not
+ * kept. */
 void test_versioning_turned_off(void)
 {
     struct blob_fixture f;
@@ -562,7 +563,7 @@ void test_version_id_stays(void)
     bf_end(&f);
 }
 
-/* Tags and tier of a version are its own. */
+/* Each version has separate tags and a separate tier. */
 void test_version_has_tags_and_tier(void)
 {
     struct blob_fixture f;
@@ -583,7 +584,8 @@ void test_version_has_tags_and_tier(void)
     bf_end(&f);
 }
 
-/* The lease is the blob's: it stays with it when a version is made, and guards no version. */
+/* The lease belongs to the blob: it stays there when a version is made, and does not guard
+ * versions. */
 void test_versions_and_leases(void)
 {
     struct blob_fixture f;
@@ -600,7 +602,7 @@ void test_versions_and_leases(void)
     bf_end(&f);
 }
 
-/* A soft-deleted blob forgets its lease. */
+/* A soft-deleted blob loses its lease. */
 void test_soft_delete_and_leases(void)
 {
     struct blob_fixture f;

@@ -61,7 +61,7 @@ void test_list_blobs_by_delimiter(void)
     bf_release(&f);
 }
 
-/* A group is skipped, not read: the rows looked at are those of the result. */
+/* A group is skipped, not read: only the rows of the result are read. */
 void test_list_blobs_by_delimiter_skips_a_group(void)
 {
     struct blob_fixture f;
@@ -102,8 +102,8 @@ void test_list_blobs_of_no_container(void)
     bf_release(&f);
 }
 
-/* A listing beside writes that move a thing from one name to another never shows it twice or not at
- * all: both happen in one partition, and a listing is one view. */
+/* A listing during writes that move a blob from one name to another always shows it exactly once:
+ * both changes are in one partition, and a listing is one view. */
 void test_rule_F3_a_listing_never_shows_half_of_a_commit(void)
 {
     struct blob_fixture f;

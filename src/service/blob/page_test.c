@@ -194,8 +194,8 @@ void test_get_page_ranges_differences(void)
     bf_release(&f);
 }
 
-/* What was written after the snapshot and cleared again is told as cleared, though the snapshot has
- * nothing there either. What was cleared before it is not. */
+/* Pages written after the snapshot and cleared again are reported as cleared, although the snapshot
+ * has none there either. Pages cleared before it are not. */
 void test_get_page_ranges_differences_of_pages_that_came_and_went(void)
 {
     struct blob_fixture f;
@@ -222,8 +222,8 @@ void test_get_page_ranges_differences_of_pages_that_came_and_went(void)
     bf_release(&f);
 }
 
-/* A head keeps only so many of them in mind, and the others are not told: the snapshot has nothing
- * where they are. */
+/* A head records a limited number of them, and the others are not reported: the snapshot has no
+ * pages there. */
 void test_get_page_ranges_differences_of_many_clears(void)
 {
     struct blob_fixture f;
@@ -285,8 +285,8 @@ void test_page_blob_snapshot_reads_as_it_was(void)
     bf_release(&f);
 }
 
-/* A version has the pages that were there when it stopped being the current one, also those written
- * after it began. */
+/* A version has the pages that existed when it stopped being the current one, including those
+ * written after it began. */
 void test_page_blob_versions(void)
 {
     struct blob_fixture f;
@@ -326,7 +326,7 @@ void test_page_blob_versions(void)
     bf_release(&f);
 }
 
-/* What was overwritten is soft-deleted with its pages, and comes back with them. */
+/* An overwritten blob is soft-deleted with its pages, and restored with them. */
 void test_page_blob_soft_delete(void)
 {
     struct blob_fixture f;
@@ -400,7 +400,7 @@ void test_put_page_fold_leaves_snapshots_alone(void)
     bf_release(&f);
 }
 
-/* More clears in bulk than a blob can keep in mind: the sweeper makes room. */
+/* More bulk clears than a blob can record: the sweeper makes room. */
 void test_put_page_clears_in_bulk_are_swept(void)
 {
     struct blob_fixture f;
@@ -430,8 +430,8 @@ void test_get_page_ranges_of_a_large_blob_leaves_the_loop(void)
     bf_release(&f);
 }
 
-/* A fold that fails anywhere leaves the pages as they were, and no copy of them behind. It makes
- * thousands of calls: a sample of them fails. */
+/* A fold that fails anywhere leaves the pages unchanged and no copy of them. It makes thousands of
+ * calls, so only a sample of them fails. */
 void test_put_page_fold_that_fails_changes_nothing(void)
 {
     struct blob_fixture f;
@@ -459,7 +459,7 @@ void test_put_page_fold_that_fails_changes_nothing(void)
 
 enum { MODEL_PAGES = (9 << 20) / 512, MODEL_SNAPSHOTS = 5 };
 
-/* What each page is: when it was written, 0 where it is clear, and when it was last cleared. */
+/* For each page: when it was written (0 if it is clear), and when it was last cleared. */
 struct page_state {
     int64_t snapshot; /* its time; 0: as of now */
     unsigned written[MODEL_PAGES];
@@ -551,8 +551,8 @@ static void compare(struct page_model *m, const struct page_state *then,
     CHECK_STR(buf_str(&all), expected(m, then, now));
 }
 
-/* Every pair of snapshots, and each against what is there now, whatever was written, cleared and
- * folded in between. */
+/* Compares every pair of snapshots, and each with the current state, after any writes, clears and
+ * folds in between. */
 void test_get_page_ranges_differences_against_arrays(void)
 {
     static struct page_model m;

@@ -38,7 +38,7 @@ static struct err delete_container(struct blob_fixture *f)
     return bf_update(f, blob_delete_container, &args);
 }
 
-/* All that a protected blob refuses, and what it does not. */
+/* The operations that a protected blob refuses and those that it allows. */
 static void check_refused(struct blob_fixture *f, enum err_code code)
 {
     struct blob_head before, after;
@@ -161,7 +161,7 @@ void test_set_blob_expiry_by_every_option(void)
     bf_release(&f);
 }
 
-/* Leased or not, with snapshots or not: the sweeper takes all of it, and only it. */
+/* Leased or not, with snapshots or not: the sweeper removes all of the blob and nothing else. */
 void test_set_blob_expiry_is_carried_out_by_the_sweeper(void)
 {
     struct blob_fixture f;
@@ -183,7 +183,7 @@ void test_set_blob_expiry_is_carried_out_by_the_sweeper(void)
     bf_release(&f);
 }
 
-/* Who writes in the place of an expired blob makes a new one, whatever the old one's lease. */
+/* A write to the name of an expired blob makes a new blob, whatever the old one's lease. */
 void test_set_blob_expiry_makes_room_for_a_new_blob(void)
 {
     struct blob_fixture f;
@@ -202,7 +202,7 @@ void test_set_blob_expiry_makes_room_for_a_new_blob(void)
     bf_release(&f);
 }
 
-/* What is protected stays when its time is over, and goes when the protection ends. */
+/* A protected blob stays when it expires, and is removed when the protection ends. */
 void test_set_blob_expiry_waits_for_protection(void)
 {
     struct blob_fixture f;

@@ -282,7 +282,7 @@ static size_t tags_in_row(struct str key, struct str row)
     return head.deleted != 0 || at.item == BLOB_SNAPSHOT ? 0 : pairs_count(head.tags);
 }
 
-/* The rows that the indexes have less those that they ought to have: 0. */
+/* The rows in the indexes minus the expected ones: 0. */
 static struct err compare_index(struct txn *t, void *arg)
 {
     static const char *const KINDS[] = {"t", "v", "h"};
@@ -312,7 +312,7 @@ static void check_found_of_versions(struct blob_fixture *f, const char *where, c
     CHECK(surplus == 0);
 }
 
-/* A version that was written, overwritten, given other tags, soft-deleted, restored, gone. */
+/* A version that is written, overwritten, given other tags, soft-deleted, restored, removed. */
 void test_find_blobs_by_tags_finds_versions(void)
 {
     struct blob_fixture f;
@@ -368,7 +368,7 @@ void test_find_blobs_by_tags_pages_over_versions(void)
     bf_release(&f);
 }
 
-/* What has expired is not named, though the sweeper has not been there; what follows it is. */
+/* Expired blobs are not listed, even before the sweeper has run; those after them are. */
 void test_find_blobs_by_tags_passes_over_the_expired(void)
 {
     struct blob_fixture f;
@@ -412,7 +412,7 @@ void test_find_blobs_by_tags_comparisons(void)
     bf_release(&f);
 }
 
-/* Equalities that each hold for many, together for few: the answer comes by jumping. */
+/* Equalities that each match many blobs, together few: the query skips ahead. */
 void test_find_blobs_by_tags_jumps_between_equalities(void)
 {
     struct blob_fixture f;

@@ -51,7 +51,7 @@ void test_touch_is_written_down_by_the_sweeper_once_a_day(void)
     bf_release(&f);
 }
 
-/* More blobs than there is room for, one that is gone, one in a container that is: no harm. */
+/* More blobs than fit, a deleted blob, and one in a deleted container do no harm. */
 void test_touch_is_bounded_and_forgiving(void)
 {
     struct blob_fixture f;

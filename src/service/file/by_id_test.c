@@ -147,8 +147,9 @@ static int64_t last_write_of(struct world *w, const char *path)
     return look.seen.node.last_write;
 }
 
-/* As with Windows Server 2022: a write is seen in the time at once, and so is an end of file that
- * is set, even to where it is; room set aside is not, and a handle that keeps the time keeps it. */
+/* As with Windows Server 2022: a write changes the time at once, and so does setting the end of
+ * file, even to the same value; setting the allocation size does not, and a handle that freezes the
+ * time keeps it. */
 void test_file_by_id_write_time_is_true_at_once(void)
 {
     struct world w;
@@ -184,7 +185,8 @@ static uint32_t rights_in(struct world *w, const char *text)
     return rights_of(&sd);
 }
 
-/* The order of entries counts; the owner may always read and change the list, unless it says. */
+/* The order of entries matters; the owner may always read and change the list, unless the list says
+ * otherwise. */
 void test_file_rights(void)
 {
     struct world w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every operation with every engine call failing in turn: a failed one changed nothing, gave its
- * space and its claims in the open-file table back, and succeeds when the fault is gone. */
+/* Every operation with every engine call failing in turn: a failed one changes nothing, releases
+ * its space and its claims in the open-file table, and succeeds when the fault is gone. */
 #include "core/test.h"
 #include "engine/fault.h"
 #include "service/common/fault_fixture.h"
@@ -56,7 +56,7 @@ static void furnish(struct faulty *faulty)
     CHECK_OK(create_file(w, "empty", 0));
 }
 
-/* With the share gone, all is: whatever the operation left behind shows here. */
+/* After the share is deleted nothing may remain: anything that the operation leaked shows here. */
 static void clear_out(struct faulty *faulty)
 {
     struct world *w = &faulty->world;
@@ -656,7 +656,7 @@ void test_faults_abort_copy(void)
 
 /* ---- the sweep ---- */
 
-/* A sweep that fails half-way has done whole steps, and the next one goes on. */
+/* A sweep that fails half-way has done complete steps, and the next one continues. */
 void test_faults_sweep_of_files(void)
 {
     struct faulty faulty = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and directories: one test per operation, each with what it refuses. */
+/* Files and directories: one test per operation, with its refusals. */
 #include "service/file/file_fixture.h"
 
 #include <stdio.h>
@@ -53,8 +53,8 @@ void test_get_file(void)
     world_end(&w);
 }
 
-/* A read that needs more pieces than one view gathers goes on where it stopped, in the same state:
- * neither what is written meanwhile nor a delete is seen. */
+/* A read that needs more pieces than one view gathers continues where it stopped, in the same
+ * state: later writes and deletes are not visible. */
 void test_get_file_more(void)
 {
     struct world w;
@@ -232,7 +232,7 @@ void test_create_directory(void)
     world_end(&w);
 }
 
-/* Dots at the end of a name do not count, unless the client says that they do. */
+/* Trailing dots of a name are ignored, unless the client asks to keep them. */
 void test_trailing_dots(void)
 {
     struct world w;
@@ -343,7 +343,7 @@ static size_t list_pages(struct world *w, const char *prefix, size_t max)
     return page.total;
 }
 
-/* A page at a time, by the marker, with and without a prefix, whatever the case. */
+/* Page by page with the marker, with and without a prefix, in any letter case. */
 void test_list_directories_and_files(void)
 {
     struct world w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every cell of the tables of file and share leases (docs/protocol/facts.md §2.5, §2.6): each
- * operation in each state, without an id, with the lease's (A) and with another (B). What is
- * refused changes nothing; a write without an id forgets a file's lease that is over. */
+ * operation in each state, without an id, with the lease's (A) and with another (B). A refused
+ * operation changes nothing; a write without an id removes a file's expired lease. */
 #include "service/file/file_fixture.h"
 
 enum state { AVAILABLE, LEASED, BREAKING, BROKEN, EXPIRED };
@@ -17,7 +17,7 @@ static struct lease_id lease_id_of(enum id id)
     return (struct lease_id){.given = id != NONE, .id = guid_of(id)};
 }
 
-/* What a write answers, by the table; reads differ in that none is needed. */
+/* The answer to a write, by the table; reads differ in that no id is needed. */
 static enum err_code wanted(enum state state, enum id id, bool reads, bool share)
 {
     bool locked = state == LEASED || state == BREAKING;
@@ -222,7 +222,7 @@ static struct err run_rename_destination(struct world *w, struct lease_id lease)
     return world_write(w, file_rename, &args);
 }
 
-/* What replaces the file has a lease of its own: none. */
+/* The replacing file does not inherit the lease: it has none. */
 void test_lease_cells_rename_file_destination(void)
 {
     static const enum state STATES[] = {AVAILABLE, LEASED, BROKEN};
@@ -363,7 +363,7 @@ static void bring_share_to(struct world *w, enum state state)
                                                        .break_seconds = state == BROKEN ? 0 : 9}));
 }
 
-/* The share cannot be taken away while it is leased. */
+/* The share cannot be deleted while it is leased. */
 static void end_unleased(struct world *w)
 {
     struct err error = lease_share(w, (struct lease_request){.action = LEASE_BREAK});

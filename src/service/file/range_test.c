@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges, snapshots of shares, copies: what shares bytes. */
+/* Ranges, snapshots of shares, copies: everything that shares bytes. */
 #include "service/file/file_fixture.h"
 
-/* Without pages it is all or nothing: a list that leaves out the end without saying so would lose
- * data for whoever copies by it. */
+/* Without paging the list is complete or refused: a silently truncated list would lose data for a
+ * client that copies by it. */
 void test_list_ranges_too_many_for_one_answer(void)
 {
     struct world w;
@@ -73,7 +73,7 @@ void test_put_range_clear(void)
     world_end(&w);
 }
 
-/* Sparse to 4 TiB: what is not written costs nothing, neither to write nor to clear. */
+/* Sparse to 4 TiB: unwritten ranges cost nothing, neither to write around nor to clear. */
 void test_put_range_in_a_file_of_4_tib(void)
 {
     struct world w;
@@ -120,8 +120,8 @@ void test_list_ranges(void)
     world_end(&w);
 }
 
-/* What changed between two snapshots, or since one; what was cleared; a file made anew; one that
- * was not there; one renamed. */
+/* Changes between two snapshots, or since one; cleared ranges; a recreated file; a file that did
+ * not exist; a renamed one. */
 void test_list_ranges_differences(void)
 {
     struct world w;
@@ -156,7 +156,7 @@ void test_list_ranges_differences(void)
     world_end(&w);
 }
 
-/* Snapshots see the share as it was, whatever happens to it later, and cost nothing to take. */
+/* Snapshots show the share as it was, whatever happens to it later, and cost nothing to make. */
 void test_snapshot_share(void)
 {
     struct world w;
@@ -315,8 +315,8 @@ void test_put_range_many_times_keeps_its_rows(void)
     world_end(&w);
 }
 
-/* Blocks that are still being written over stay as they are; those of a file that has come to rest
- * become one extent. */
+/* Blocks that are still being overwritten stay as they are; those of an idle file become one
+ * extent. */
 void test_put_range_is_folded_when_its_file_rests(void)
 {
     struct world w;
@@ -340,8 +340,8 @@ void test_put_range_is_folded_when_its_file_rests(void)
     world_end(&w);
 }
 
-/* Files that are written to all the time, in more shares than one step looks at, keep nothing else
- * waiting. */
+/* Files that are written continuously, in more shares than one step processes, do not delay other
+ * work. */
 void test_put_range_folds_that_wait_are_in_nobodys_way(void)
 {
     enum { SHARES = 20 };

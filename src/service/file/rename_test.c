@@ -34,7 +34,7 @@ void test_rename_file(void)
     world_end(&w);
 }
 
-/* A directory takes the place of a file when it is told to, and of a directory never. */
+/* A directory replaces a file only on request, and never a directory. */
 void test_rename_directory_replaces_a_file(void)
 {
     struct world w;
@@ -52,7 +52,7 @@ void test_rename_directory_replaces_a_file(void)
     world_end(&w);
 }
 
-/* Replacing needs to be asked for, and respects leases and the read-only attribute. */
+/* Replacing must be requested, and respects leases and the read-only attribute. */
 void test_rename_file_replaces(void)
 {
     struct world w;

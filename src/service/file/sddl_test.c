@@ -133,7 +133,7 @@ void test_sd_inherit(void)
     check_inherit("O:SYD:AI(A;;FA;;;WD)", true, "O:SYD:(A;;FA;;;SY)");
 }
 
-/* Entries for the creator become longer in what is handed down: too long for a list is refused
+/* Entries for the creator become longer when inherited: a list that would be too long is refused
  * before anything is stored. */
 void test_sd_fits(void)
 {

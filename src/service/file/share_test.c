@@ -67,7 +67,7 @@ void test_set_share_properties(void)
     world_end(&w);
 }
 
-/* The five states, and what the lease guards: deleting and setting, not getting. */
+/* The five states, and the operations that the lease guards: deleting and setting, not getting. */
 void test_lease_share(void)
 {
     struct world w;
@@ -113,8 +113,8 @@ void test_lease_share(void)
 
 static size_t rows_left(struct world *w);
 
-/* Deleting takes no time whatever the share holds; its name is free at once, and the sweep takes
- * the rows away. */
+/* Deleting takes no time whatever the size of the share; its name is free at once, and the sweep
+ * deletes the rows. */
 void test_delete_share(void)
 {
     struct world w;
@@ -200,8 +200,8 @@ static struct str list_shares(struct world *w, struct share_list_args args)
     return buf_str(&l.text);
 }
 
-/* Kept after deletion, listed, restored under its version while the name is free; gone when the
- * retention is over. */
+/* A deleted share is kept, listed, and can be restored by its version while the name is free; it is
+ * removed when the retention ends. */
 void test_restore_share(void)
 {
     struct world w;
@@ -240,7 +240,7 @@ void test_restore_share(void)
     world_end(&w);
 }
 
-/* The name is blocked for as long as told, kept shares or not; then no row is left. */
+/* The name is blocked for the configured time, with or without soft delete; then no row is left. */
 void test_share_being_deleted(void)
 {
     struct world w;
@@ -289,7 +289,8 @@ void test_list_shares(void)
     world_end(&w);
 }
 
-/* Pages of any size, which end between the snapshots of a share too, make up the whole. */
+/* Pages of any size, even if they end between the snapshots of a share, make up the complete
+ * listing. */
 void test_list_shares_page_by_page(void)
 {
     struct world w;

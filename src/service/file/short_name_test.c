@@ -23,7 +23,7 @@ static struct str of(struct world *w, const char *name)
     return arena_copy(&w->arena, short_name_of(casefold_utf8(&w->arena, str_of(name)), bytes));
 }
 
-/* Whatever the name is, the short one is recognised, fits, and names nothing else. */
+/* For any name, the short one is recognised, fits, and names nothing else. */
 void test_short_name_of(void)
 {
     static const char *const NAMES[] = {"a long name.text",

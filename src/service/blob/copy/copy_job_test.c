@@ -124,7 +124,7 @@ void test_abort_copy_blob(void)
     bf_release(&f);
 }
 
-/* Put Page, Put Block and leases leave what is told of the copy; other writes do not. */
+/* Put Page, Put Block and leases keep the copy's properties; other writes remove them. */
 void test_copy_blob_state_goes(void)
 {
     struct blob_fixture f;
@@ -186,7 +186,7 @@ static struct blob_incremental_args follow(struct blob_fixture *f, int64_t time)
     return args;
 }
 
-/* More than one transaction takes: a job, and a snapshot when it has ended. */
+/* More than one transaction can do: a job, and a snapshot when it has ended. */
 void test_incremental_copy_blob(void)
 {
     struct blob_fixture f;
@@ -227,7 +227,7 @@ void test_incremental_copy_blob(void)
     bf_release(&f);
 }
 
-/* One that fails has changed the blob, so the next copies all. */
+/* A failed copy has changed the blob, so the next one copies everything. */
 void test_incremental_copy_blob_failed(void)
 {
     struct blob_fixture f;

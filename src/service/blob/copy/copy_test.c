@@ -146,7 +146,7 @@ void test_copy_blob_destination_conditions(void)
     bf_release(&f);
 }
 
-/* A leased destination wants its id, and the lease must be without end. */
+/* A leased destination needs the lease id, and the lease must be infinite. */
 void test_copy_blob_leases(void)
 {
     struct blob_fixture f;
@@ -211,7 +211,7 @@ void test_copy_blob_of_a_version_onto_itself(void)
     bf_release(&f);
 }
 
-/* What each setting keeps of a blob that a copy overwrites, be it with its own content. */
+/* What each setting keeps of a blob that a copy overwrites, even with its own content. */
 void test_kept_by_copy_blob(void)
 {
     static const char *const WANT[] = {"B ", "S! B ", "V B ", "V B "};
@@ -279,7 +279,7 @@ void test_copy_blob_types(void)
     bf_release(&f);
 }
 
-/* Both grow on by themselves. */
+/* Both can be appended to independently. */
 void test_copy_blob_of_an_append_blob(void)
 {
     struct blob_fixture f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Access control lists: their texts, and who may do what where. */
+/* Access control lists: their texts, and the rights they give. */
 #include "service/blob/path/path_fixture.h"
 
 static struct str text_of(struct arena *a, const struct blob_path *path)

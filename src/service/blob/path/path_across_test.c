@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renames between two containers: all of a tree comes along, each observer sees it at one place,
- * and whatever fails on the way leaves it whole. */
+/* Renames between two containers: the whole tree is moved, each observer sees it in one place, and
+ * any failure leaves it complete. */
 #include "service/blob/path/path_across.h"
 
 #include "engine/fault.h"
 #include "service/blob/path/path_fixture.h"
 #include "service/common/fault_fixture.h"
 
-/* The fixture works in the container of that name from now on. */
+/* The fixture uses the container of that name from now on. */
 static void in(struct blob_fixture *f, const char *container)
 {
     f->partition = blob_partition(&f->arena, STR("a"), str_of(container));
@@ -156,7 +156,7 @@ void test_path_across_checks_both_sides(void)
 
 /* ---- observers ---- */
 
-/* The tree is at one place, whole, whoever looks, at every call that the rename makes. */
+/* At every call that the rename makes, every observer sees the complete tree in one place. */
 static void look(void *arg)
 {
     static const char *const PLACES[] = {"c", "d"};
@@ -202,7 +202,7 @@ void test_path_across_is_seen_at_one_place(void)
     }
 }
 
-/* Each call fails in turn; then somebody writes to the source, or the sweeper comes. */
+/* Each call fails in turn; then a client writes to the source, or the sweeper runs. */
 static bool fails_at(uint64_t n, bool sweeps)
 {
     struct blob_fixture f;

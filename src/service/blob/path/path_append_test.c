@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appends and flushes at random beside a model that is an array of bytes. */
+/* Random appends and flushes, compared with a model that is an array of bytes. */
 #include "service/blob/path/path_append.h"
 #include "service/blob/path/path_fixture.h"
 #include "service/blob/path/path_merge.h"
@@ -22,8 +22,8 @@ static uint32_t draw(uint32_t *random, uint32_t below)
     return (uint32_t)(((uint64_t)*random * below) >> 32);
 }
 
-/* What a flush at `to` makes of the file; false when it must be refused. In the order of positions
- * the appends leave no gap and none reaches across. */
+/* The file after a flush at `to`; false if it must be refused. In the order of positions the
+ * appends leave no gap and none reaches across. */
 static bool model_flush(struct model *m, size_t to, bool retain)
 {
     size_t reached = m->size;
@@ -143,7 +143,8 @@ void test_path_appends_match_a_model(void)
         run_model(seed);
 }
 
-/* Small ones to an empty file lie in its row; others in the row of the set, and go with it. */
+/* Small appends to an empty file are stored in its row; others in the row of the set, and are
+ * removed with it. */
 void test_path_small_appends_take_no_rows_of_their_own(void)
 {
     struct blob_fixture f;
@@ -165,7 +166,7 @@ void test_path_small_appends_take_no_rows_of_their_own(void)
     bf_end(&f);
 }
 
-/* An abandoned set goes after a week, with what lies in it. */
+/* An abandoned set is removed after a week, with its content. */
 void test_path_abandoned_appends_go(void)
 {
     struct blob_fixture f;
@@ -183,7 +184,7 @@ void test_path_abandoned_appends_go(void)
     bf_end(&f);
 }
 
-/* Appends that lie in the row of the empty file come along with whatever is done to the file. */
+/* Appends stored in the row of the empty file stay with it through all operations on the file. */
 void test_path_small_appends_outlive_changes_of_the_file(void)
 {
     struct blob_fixture f;
@@ -206,7 +207,7 @@ void test_path_small_appends_outlive_changes_of_the_file(void)
     bf_end(&f);
 }
 
-/* They end when the file gets another content, and move to a set when they do not fit. */
+/* They are dropped when the file gets another content, and move to a set when they do not fit. */
 void test_path_small_appends_end_and_move(void)
 {
     struct blob_fixture f;
@@ -247,7 +248,7 @@ static void append_many(struct blob_fixture *f, size_t count, uint64_t *position
     }
 }
 
-/* Many appends are merged before they are flushed, and what is beyond stays or goes. */
+/* Many appends are merged before they are flushed, and those beyond are kept or dropped. */
 void test_path_flush_of_many_appends(void)
 {
     enum { MANY = 1500 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every write of paths with every engine call failing in turn: a failed operation changed nothing,
+/* Every write of paths with every engine call failing in turn: a failed operation changes nothing,
  * and the same operation succeeds when the fault is gone. */
 #include "engine/fault.h"
 #include "service/blob/path/path_append.h"
@@ -178,7 +178,7 @@ static struct err sweep_tree(struct blob_fixture *f)
     return blob_sweep(&f->store, &round, &report);
 }
 
-/* What the sweeper does of a deleted tree in one step is done or not. */
+/* Each of the sweeper's steps on a deleted tree is done completely or not at all. */
 void test_faults_sweep_of_a_deleted_tree(void)
 {
     struct blob_fixture fixture, *f = &fixture;
@@ -204,7 +204,7 @@ static struct err soft_delete(struct blob_fixture *f)
     return error;
 }
 
-/* A tree goes to where it can be restored from, and back. */
+/* A tree is soft-deleted and restored. */
 void test_faults_undelete_path(void)
 {
     struct blob_fixture fixture, *f = &fixture;

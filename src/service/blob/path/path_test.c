@@ -280,7 +280,7 @@ static void make_subdirectories(struct blob_fixture *f)
     }
 }
 
-/* The rights are looked at page by page; with the last page all goes at once. */
+/* The rights are checked page by page; after the last page everything is deleted at once. */
 void test_path_delete_by_lists_goes_on_page_by_page(void)
 {
     struct blob_fixture f;
@@ -320,7 +320,7 @@ void test_path_delete_by_lists_is_refused_by_any_directory(void)
     bf_end(&f);
 }
 
-/* A check that went over another directory of the same path says nothing of this one. */
+/* A check of another directory with the same path does not apply to this one. */
 void test_path_delete_by_lists_checks_another_directory_anew(void)
 {
     struct blob_fixture f;

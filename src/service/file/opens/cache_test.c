@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Caches and locks beside REST operations under way, breaks in steps, clients that are away. */
+/* Caches and locks during REST operations, breaks in steps, disconnected clients. */
 #include "service/file/opens/fixture.h"
 
 static struct opens_handle *claim(struct fixture *f, enum opens_rest op)
@@ -81,7 +81,8 @@ void test_opens_cache_is_not_granted_beside_a_rest_write(void)
 
 /* ---- breaks ---- */
 
-/* RWH, a second open wants W, a third overwrites: RWH -> RH -> R -> none, each step told alone. */
+/* RWH, a second open wants W, a third overwrites: RWH -> RH -> R -> none, each step sent
+ * separately. */
 void test_opens_breaks_go_down_in_steps(void)
 {
     struct fixture f;

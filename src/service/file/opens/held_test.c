@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens that are written down, and come back into an empty table. */
+/* Opens that are stored, and restored into an empty table. */
 #include "service/file/opens/held.h"
 
 #include "service/file/file_fixture.h"
@@ -50,7 +50,7 @@ static struct opens_key key_of(struct world *w, const char *path)
     return (struct opens_key){share.incarnation, look.seen.id};
 }
 
-/* Writes the handle down as the front end does. */
+/* Stores the handle as the front end does. */
 static void hold(struct world *w, struct opens_handle *h, uint64_t id)
 {
     struct file_hold_args args = {.at = {.arena = &w->arena, .incarnation = opens_key_of(h).share},
@@ -195,8 +195,8 @@ void test_held_rows_end_with_the_open_and_with_the_file(void)
     world_end(&w);
 }
 
-/* That a file is to be deleted is the file's: said through one open, it is known to those that
- * survive, and to those of no other file. */
+/* A pending delete belongs to the file: set through one open, it applies to the file's surviving
+ * opens and to no other file. */
 void test_held_rows_remember_that_the_file_is_to_be_deleted(void)
 {
     struct world w;
@@ -232,7 +232,7 @@ void test_held_rows_remember_that_the_file_is_to_be_deleted(void)
     world_end(&w);
 }
 
-/* Whether the file would be deleted after a restart. */
+/* True if the file would be deleted after a restart. */
 static bool comes_back_doomed(struct world *w, struct opens_key key)
 {
     struct found found = {.table = opens_new()};
@@ -243,8 +243,8 @@ static bool comes_back_doomed(struct world *w, struct opens_key key)
     return doomed;
 }
 
-/* Between the description of an open and its row, the file's fate may change through another: who
- * has changed it marks the rows that are there, and this one is not yet. */
+/* Between the description of an open and its row, another open may change the pending delete: that
+ * change marks existing rows, and this row does not exist yet. */
 void test_held_row_says_what_the_file_is_when_it_is_written(void)
 {
     struct world w;

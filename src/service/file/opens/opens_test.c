@@ -7,7 +7,7 @@
 static const enum opens_rest OPERATIONS[] = {OPENS_REST_CREATE, OPENS_REST_GET, OPENS_REST_WRITE,
                                              OPENS_REST_DELETE, OPENS_REST_LEASE};
 
-/* In the order of OPERATIONS: does it fail beside an SMB handle that shares so? */
+/* In the order of OPERATIONS: does it fail while an SMB handle with this share mode is open? */
 static const struct {
     unsigned sharing;
     bool fails[5];
@@ -231,7 +231,7 @@ void test_opens_rest_breaks_leases(void)
     }
 }
 
-/* Delete: the handle lease is asked first, and only a handle that stays is a violation. */
+/* Delete: the handle lease is broken first, and only a handle that stays open is a violation. */
 void test_opens_rest_delete_asks_the_handle_lease(void)
 {
     struct fixture f;

@@ -146,7 +146,7 @@ static struct err change_lease(struct world *w, enum lease_action action)
     return world_write(w, file_lease_file, &args);
 }
 
-/* A lease that was taken is given back. */
+/* Releases an acquired lease. */
 static struct err op_lease(struct world *w)
 {
     struct err error = change_lease(w, LEASE_ACQUIRE);
@@ -155,7 +155,7 @@ static struct err op_lease(struct world *w)
     return error;
 }
 
-/* A file that was deleted is made again, and the key of what is open with it. */
+/* Recreates a deleted file, and the key of its opens. */
 static struct err op_delete(struct world *w)
 {
     struct err error = delete_file(w, "dir/file");
@@ -462,7 +462,7 @@ void test_rule_S2_read_waits_for_the_lease_and_is_taken_anew(void)
     world_end(&c.world);
 }
 
-/* When the time is over first, the wait is taken back and nobody is told. */
+/* If the time ends first, the wait is withdrawn and nobody is notified. */
 void test_rule_S2_wait_ends_with_the_patience(void)
 {
     struct client c;
@@ -483,7 +483,7 @@ void test_rule_S2_wait_ends_with_the_patience(void)
     world_end(&c.world);
 }
 
-/* A handle that is opened while a read looks: the read is checked against it. */
+/* A handle is opened during a read: the read is checked against it. */
 void test_rule_S2_read_meets_an_open_that_came_meanwhile(void)
 {
     struct client c;

@@ -146,7 +146,7 @@ void test_watch_keeps_a_bounded_past(void)
     finish(&w);
 }
 
-/* Somebody begins to watch between a transaction and its commit. */
+/* A watch begins between a transaction and its commit. */
 void test_watch_that_came_late_looks_anew(void)
 {
     struct watcher w;
