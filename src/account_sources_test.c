@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --accounts read again while the server runs. */
+/* --accounts reloaded while the server runs. */
 #include "account_sources.h"
 
 #include <stdio.h>

@@ -201,7 +201,7 @@ void test_config_again_keeps_what_cannot_change(void)
     (void)unlink(path);
 }
 
-/* A name stands for one flag, and every flag can be a variable. */
+/* Each name means one flag, and every flag can be set by a variable. */
 void test_config_names_are_unambiguous(void)
 {
     for (size_t i = 0; i < CONFIG_FLAG_COUNT; i++) {

@@ -91,7 +91,8 @@ void test_permit_one_snapshot_or_version(void)
     fixture_release(&f);
 }
 
-/* A key gives access only to its account; anonymous requests reach public resources. */
+/* A key gives access only to its account; an anonymous request has access only to public
+ * resources. */
 void test_permit_by_key_and_nobody(void)
 {
     struct auth_fixture f;

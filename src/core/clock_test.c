@@ -48,7 +48,7 @@ void test_clock_file_text_and_bytes(void)
     check_nonsense(STR("                              123"));
 }
 
-/* Where what is written makes no sense, or nothing is there for a moment, the time goes on. */
+/* If the file's content is invalid or missing for a moment, the time continues. */
 void test_clock_file_keeps_the_last(void)
 {
     struct clock c;

@@ -61,7 +61,7 @@ void test_hmac_sign_of_every_length(void)
     }
 }
 
-/* One bit that differs, at each place of each length. */
+/* One differing bit, at each position of each length. */
 void test_str_eq_secret_sees_every_bit(void)
 {
     char a[40] = {0}, b[40] = {0};

@@ -34,7 +34,7 @@ static void fill(char *bytes)
     }
 }
 
-/* All ways that this processor knows. */
+/* All implementations that this processor supports. */
 void test_md5_many_of_any_count(void)
 {
     char bytes[TEXT_MAX];
@@ -56,7 +56,7 @@ void test_md5_many_of_any_length(void)
     }
 }
 
-/* RFC 1321, A.5, so that not only OpenSSL tells what is right; sixteen of them, one in each lane.
+/* RFC 1321, A.5, so that OpenSSL is not the only reference; sixteen of them, one in each lane.
  */
 void test_md5_many_known_texts(void)
 {
@@ -82,8 +82,8 @@ void test_md5_many_known_texts(void)
     }
 }
 
-/* Each text is fed in pieces of its own lengths, beside the others; the outcome is that of one text
- * alone. */
+/* Each text is fed in pieces of different lengths, together with the others; the result is that of
+ * one text alone. */
 static void check_feeds(enum md5_way way, const char *bytes, size_t count, size_t first,
                         size_t step)
 {
@@ -127,8 +127,8 @@ void test_md5_many_update(void)
     }
 }
 
-/* Processors differ in how they compute it; this one may know several ways. Begins with states of
- * any words. */
+/* Implementations differ by processor; this one may support several. Begins with arbitrary
+ * states. */
 void test_md5_lanes_by_each_way(void)
 {
     char bytes[TEXT_MAX];

@@ -35,7 +35,7 @@ void test_str_utf8(void)
     CHECK_INT(str_utf16_units(STR("a\xC3\xA4\xF0\x9F\x98\x80")), 4);
 }
 
-/* Against one byte at a time, for every byte at every place of names short and long. */
+/* Compared with one byte at a time, for every byte at every position of short and long names. */
 void test_str_istarts(void)
 {
     char a[24];
@@ -66,7 +66,7 @@ static bool has_control_by_bytes(struct str s)
     return false;
 }
 
-/* Every byte at every place of texts of every length up to three words. */
+/* Every byte at every position of texts of every length up to three words. */
 void test_str_has_control(void)
 {
     char text[24];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sum that test/counts.sh reads. */
+/* The totals that test/counts.sh reads. */
 #include "core/test.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void skips(void)
     test_skip("it cannot run here");
 }
 
-/* The last line that running these prints. */
+/* The last line printed by a run of these tests. */
 static int sum_of(const struct test_case *cases, size_t count, char *line, size_t size)
 {
     (void)fflush(stdout);

@@ -28,7 +28,7 @@ void test_wire_varints_come_back(void)
     arena_release(&arena);
 }
 
-/* With more behind it than it could be long itself, which is read another way. */
+/* With more bytes after it than its maximum length, which uses another code path. */
 void test_wire_varints_among_others(void)
 {
     char bytes[64];

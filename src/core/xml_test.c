@@ -42,7 +42,8 @@ void test_xml_replaces_what_it_cannot_hold(void)
     buf_release(&out);
 }
 
-/* Each byte at each place of a text, beside what a document may hold as it is. */
+/* Each byte at each position of a text, compared with the bytes that a document may contain
+ * unescaped. */
 void test_xml_plain_stops_at_every_byte_that_is_not(void)
 {
     char text[300];

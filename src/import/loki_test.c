@@ -68,7 +68,7 @@ void test_loki_ends_early(void)
     check_walk(STR(HEAD "{\"x\":1},{\"y\":"), STR("A:{\"x\":1} ! "), false);
 }
 
-/* What is behind the damage is found again, also when it hit a list within a document. */
+/* Documents after the damage are found, even if it is in a list within a document. */
 void test_loki_goes_on_behind_damage(void)
 {
     check_walk(STR(HEAD "{\"x\":1},{\"y\0\":2},{\"z\":3}" TAIL), STR("A:{\"x\":1} ! A:{\"z\":3} "),

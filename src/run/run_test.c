@@ -256,7 +256,7 @@ static void on_later(struct loop_task *task)
     f->meanwhile(f);
 }
 
-/* Runs the loop until the request has ended. `meanwhile` is called once the step is under way. */
+/* Runs the loop until the request has ended. `meanwhile` is called once the step has started. */
 static void drive(struct run_fixture *f, void (*begin)(struct run_fixture *f),
                   void (*meanwhile)(struct run_fixture *f))
 {

@@ -77,7 +77,7 @@ void test_tar_gives_back_what_was_put(void)
     end(&t);
 }
 
-/* Every prefix and every flipped byte of an archive is read to an end without harm. */
+/* Every prefix and every flipped byte of an archive is read to the end without harm. */
 void test_tar_survives_damage(void)
 {
     struct archive t;

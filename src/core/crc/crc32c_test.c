@@ -15,7 +15,7 @@ void test_crc32c_known(void)
     CHECK_INT(crc32c(7, STR("")), 7);
 }
 
-/* A store that one build writes is read by the other. */
+/* A store written by one build can be read by the other. */
 void test_crc32c_builds_agree(void)
 {
     enum { BYTES = 200000 };

@@ -53,7 +53,7 @@ void test_accounts_refuse_bad_names_and_keys(void)
     accounts_free(set);
 }
 
-/* Azurite reads keys as JavaScript does, and so do the programs that were written beside it. */
+/* Azurite parses keys as JavaScript does, and so do programs written for it. */
 void test_accounts_take_keys_in_the_alphabet_of_urls(void)
 {
     struct accounts *set = accounts_new();

@@ -79,7 +79,7 @@ static struct err put_recorded(struct txn *t, void *arg)
                        "a2V5Mg==\x08\x01"));
 }
 
-/* A row as the version before the field tables wrote it. */
+/* A row as written by the version before the field tables. */
 void test_registry_reads_a_recorded_row(void)
 {
     struct fixture f;
@@ -171,7 +171,7 @@ void test_registry_well_known_account(void)
     end(&f);
 }
 
-/* What the command line gave is changed there. */
+/* Accounts from the command line are changed on the command line. */
 void test_registry_leaves_others_accounts_alone(void)
 {
     struct fixture f;
@@ -185,7 +185,8 @@ void test_registry_leaves_others_accounts_alone(void)
     end(&f);
 }
 
-/* Two servers of one store: what one changes, the other serves at its next look, and no sooner. */
+/* Two servers of one store: a change by one takes effect in the other at its next refresh, and no
+ * sooner. */
 void test_registry_follows_another_server(void)
 {
     struct fixture f;

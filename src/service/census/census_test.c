@@ -53,8 +53,8 @@ static struct err put_entities(struct txn *t, void *arg)
     return OK;
 }
 
-/* A store that is too large for one question: the job goes on, and what was found is told until the
- * next walk has ended. Leases end by themselves meanwhile. */
+/* A store that is too large for one request: the job continues, and the previous result is reported
+ * until the next walk has ended. Leases expire meanwhile. */
 void test_census_of_a_large_store_goes_on_in_the_job(void)
 {
     struct blob_fixture f;

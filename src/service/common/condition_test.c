@@ -6,7 +6,7 @@
 #include "service/common/etag.h"
 #include "service/common/pairs.h"
 
-/* Half a second past a whole one: dates are compared without it. */
+/* Half a second past a whole one: dates are compared without the fraction. */
 static const int64_t MODIFIED = 1000000 * TICKS_PER_SECOND + TICKS_PER_SECOND / 2;
 static const int64_t STAMP = 17000000000000000;
 static const struct condition_target THERE = {
@@ -22,7 +22,7 @@ static struct str etag_of(struct arena *a, int64_t stamp)
 
 enum given { NOT_GIVEN, HOLDS, FAILS };
 
-/* Conditions of which each is not given, holds for THERE, or fails for it. */
+/* Conditions, each of which is absent, true for THERE, or false for it. */
 static struct conditions conditions_of(struct arena *a, const enum given g[4])
 {
     struct conditions c = {0};
@@ -37,7 +37,7 @@ static struct conditions conditions_of(struct arena *a, const enum given g[4])
     return c;
 }
 
-/* Facts §1.2 in their own words: M && U && (N || S), 412 for M and U, else 304. */
+/* Facts §1.2 literally: M && U && (N || S), 412 for M and U, else 304. */
 static enum err_code read_outcome(const enum given g[4])
 {
     if (g[0] == FAILS || g[3] == FAILS)
@@ -112,7 +112,7 @@ void test_rule_B3_every_combination_on_creating_writes(void)
     check_all_combinations(CONDITION_CREATE, 0, write_outcome);
 }
 
-/* Reads before 2013-08-15 know the combinations of writes; what fails is still 304 or 412. */
+/* Reads before 2013-08-15 accept the combinations of writes; a failure is still 304 or 412. */
 static enum err_code old_read_outcome(const enum given g[4])
 {
     if (write_outcome(g) == ERR_MULTIPLE_CONDITION_HEADERS_NOT_SUPPORTED)

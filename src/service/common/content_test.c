@@ -54,7 +54,7 @@ static void upload_pattern(struct fixture *f, struct upload *u, size_t size, siz
     CHECK_INT(u->size, size);
 }
 
-/* Whatever was announced, and however it comes, the MD5 is that of the bytes. */
+/* The MD5 is that of the bytes, whatever length was announced and however they arrive. */
 void test_upload_md5(void)
 {
     static const struct {

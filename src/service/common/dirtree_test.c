@@ -152,8 +152,8 @@ static void look_at_second(const struct dirtree *t, struct world *w)
     check_list(t, 1, STR(""), "a Älter ");
 }
 
-/* Names without regard to case, by path and by id, a move of a directory with all below it, and the
- * tree as a snapshot saw it. */
+/* Case-insensitive names, by path and by id, a move of a directory with everything below it, and
+ * the tree as seen by a snapshot. */
 void test_dirtree_names_moves_and_snapshots(void)
 {
     struct world w;

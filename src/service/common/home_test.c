@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lease of the open files and its fence, by gateways in one process that share an engine and
- * each have a clock of their own. */
+/* The lease of the open files and its fence, with gateways in one process that share an engine and
+ * each have a separate clock. */
 #include "service/common/home.h"
 
 #include "core/test.h"
@@ -109,7 +109,7 @@ static void turn(struct gateway *g)
     home_turn(g->store.home);
 }
 
-/* Time passes for all; those of the bits take their turns. */
+/* Advances the time for all; the gateways of the bits run their turns. */
 static void pass(struct world *w, int64_t ms, unsigned who)
 {
     for (int64_t t = 0; t < ms; t += HOME_TURN_MS)
@@ -267,7 +267,7 @@ void test_home_check_lets_everybody_into_what_has_no_mark(void)
     world_end(&w);
 }
 
-/* Its clock stands still, so it still trusts itself: the mark alone stops it. */
+/* Its clock stands still, so it still believes that it has the lease: only the mark stops it. */
 void test_home_fences_off_who_does_not_know_that_it_has_lost(void)
 {
     struct world w;
@@ -291,7 +291,7 @@ void test_home_fences_off_who_does_not_know_that_it_has_lost(void)
     world_end(&w);
 }
 
-/* Time alone stops it, before anybody has taken over. */
+/* Only the time stops it, before another gateway has taken over. */
 void test_home_trusts_itself_for_less_than_the_lease(void)
 {
     struct world w;
@@ -315,7 +315,8 @@ void test_home_trusts_itself_for_less_than_the_lease(void)
     world_end(&w);
 }
 
-/* The store was away, for the home as well: nobody takes the lease before it could be renewed. */
+/* The store was unavailable, also for the home: nobody takes the lease before it could be
+ * renewed. */
 void test_home_does_not_count_the_time_that_the_store_took(void)
 {
     struct world w;

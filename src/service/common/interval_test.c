@@ -384,7 +384,7 @@ static struct err remove_all(struct txn *t, void *arg)
     return OK;
 }
 
-/* Rows, snapshots and extent counts come out even: when all is removed, nothing is held. */
+/* Rows, snapshots and extent counts balance: when everything is removed, nothing is left. */
 static void check_nothing_left(struct world *w)
 {
     struct engine_usage usage;
@@ -418,7 +418,7 @@ void test_interval_against_an_array_again(void)
         run_model(seed);
 }
 
-/* A chunk written in small blocks all over becomes one extent, and reads the same. */
+/* A chunk written completely in small blocks becomes one extent, and reads the same. */
 void test_interval_folds_blocks(void)
 {
     struct world w;
@@ -481,7 +481,7 @@ void test_interval_large_cut_leaves_a_void(void)
     world_end(&w);
 }
 
-/* Rewriting one place again and again costs one row, not a longer and longer map. */
+/* Rewriting one range repeatedly costs one row, not a growing map. */
 void test_interval_rewrites_stay_small(void)
 {
     struct world w;
@@ -500,7 +500,7 @@ void test_interval_rewrites_stay_small(void)
     world_end(&w);
 }
 
-/* Any bytes for a row are read or refused, never followed out of bounds. */
+/* Any bytes of a row are read or refused, never read out of bounds. */
 void test_interval_broken_rows_are_refused(void)
 {
     struct interval_map m = {0};

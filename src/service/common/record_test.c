@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every table of the program, and what the one reader does with rows that no writer makes. */
+/* Every table of the program, and how the reader handles rows that no writer makes. */
 #include "service/common/record.h"
 
 #include "core/test.h"
@@ -41,7 +41,7 @@ static bool overlap(const struct record_member *a, const struct record_member *b
     return a->at < b->at + bytes_of(b) && b->at < a->at + bytes_of(a);
 }
 
-/* No number and no place is used twice. */
+/* No number and no offset is used twice. */
 void test_record_tables_are_sound(void)
 {
     for (size_t t = 0; t < TABLE_COUNT; t++)
@@ -106,7 +106,7 @@ static char *new_object(struct arena *a, const struct record_type *type)
     return object;
 }
 
-/* Each member alone is written, and read back to its own place and to no other. */
+/* Each member is written alone, and read back into that member and no other. */
 void test_record_members_come_back(void)
 {
     struct arena a;
@@ -168,7 +168,7 @@ void test_record_refuses_what_no_writer_makes(void)
     CHECK(READS("\xA0\x01\x07\xA3\x01\x01z")); /* numbers of a newer version */
 }
 
-/* Rows need not have the table's order; the last of two values counts. */
+/* Rows need not be in the table's order; the last of two values is used. */
 void test_record_reads_any_order(void)
 {
     struct thing thing = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows as the version before the field tables wrote them, each with every field: they still read,
- * and are written with the same bytes. A field that is added later does not belong here. */
+/* Rows as written by the version before the field tables, each with every field: they can still be
+ * read, and are written with the same bytes. Do not add later fields here. */
 #include "core/test.h"
 #include "service/blob/block.h"
 #include "service/blob/copy/copy_job.h"
@@ -256,7 +256,7 @@ static const struct queue_state STATE = {
     .blocked_until = 1011,
 };
 
-/* What the row stores of the times: see node_encode. */
+/* The part of the times that the row stores: see node_encode. */
 static struct node stored_node(void)
 {
     struct node n = NODE;
@@ -279,7 +279,8 @@ static struct str from_hex(struct arena *a, const char *hex)
     return buf_str(&b);
 }
 
-/* The object gives the recorded bytes, and the bytes give an object that gives them again. */
+/* The object encodes to the recorded bytes, and the bytes decode to an object that encodes to them
+ * again. */
 static void check(const struct record_type *type, const void *object, const char *hex)
 {
     struct arena a;

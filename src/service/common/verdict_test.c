@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a refusal says of itself, and that a success says nothing. */
+/* A refusal records its reason, and a success records nothing. */
 #include "service/common/verdict.h"
 
 #include "core/clock.h"

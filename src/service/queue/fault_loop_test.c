@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every operation with every engine call failing in turn: a failed operation changed nothing, and
+/* Every operation with every engine call failing in turn: a failed operation changes nothing, and
  * the same operation succeeds when the fault is gone. */
 #include "service/queue/queue_fixture.h"
 
@@ -51,7 +51,7 @@ static struct queue_message furnish(struct fixture *f)
     return got;
 }
 
-/* Runs the operation with the n-th call failing for n = 1, 2, … until it gets through. */
+/* Runs the operation with the n-th call failing for n = 1, 2, … until it succeeds. */
 static void fail_each_call(struct fixture *f, engine_fn *fn, void *arg, bool view)
 {
     struct str before = all_rows(f);
@@ -148,8 +148,8 @@ void test_queue_faults_get_metadata(void)
     CHECK_INT(p.count, 4);
 }
 
-/* A sweep is several transactions: what is checked is that it can be called again after a failure,
- * and comes to the same end. */
+/* A sweep is several transactions: checks that it can be called again after a failure, with the
+ * same result. */
 void test_queue_faults_sweep(void)
 {
     struct fixture f;

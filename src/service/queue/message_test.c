@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages: put, get, peek, update, delete, clear; who sees what when. */
+/* Messages: put, get, peek, update, delete, clear; visibility. */
 #include "service/queue/page.h"
 #include "service/queue/queue_fixture.h"
 
@@ -116,7 +116,7 @@ void test_peek_messages(void)
     fixture_release(&f);
 }
 
-/* Order is by the time when a message became visible, whatever way it did. */
+/* Messages are ordered by the time when they became visible, for whatever reason. */
 void test_queue_order(void)
 {
     struct fixture f;
@@ -134,8 +134,8 @@ void test_queue_order(void)
     fixture_release(&f);
 }
 
-/* Also where the times are nearer to each other than the grain of the v rows, and the messages are
- * of different pages. */
+/* Also if the times differ by less than the resolution of the v rows, and the messages are in
+ * different pages. */
 void test_queue_order_within_a_grain(void)
 {
     static const int ORDER[] = {3, 1, 4, 0, 2};
@@ -188,7 +188,7 @@ void test_update_message(void)
     fixture_release(&f);
 }
 
-/* The one who put a message may update and delete it by the receipt of the put. */
+/* The client that put a message may update and delete it with the receipt of the put. */
 void test_update_message_not_yet_got(void)
 {
     struct fixture f;
@@ -227,7 +227,7 @@ void test_delete_message(void)
     fixture_release(&f);
 }
 
-/* Two messages of one get have receipts of their own. */
+/* Two messages of one get have separate receipts. */
 void test_delete_message_with_a_neighbours_receipt(void)
 {
     struct fixture f;
@@ -259,7 +259,8 @@ void test_clear_messages(void)
     fixture_release(&f);
 }
 
-/* Long texts lie apart; they are kept, changed both ways and taken away all the same. */
+/* Long texts are stored separately; they are kept, changed to and from short ones, and deleted like
+ * others. */
 void test_queue_long_text(void)
 {
     struct fixture f;
@@ -311,7 +312,7 @@ void test_queue_expired_is_never_delivered(void)
     fixture_release(&f);
 }
 
-/* More expired messages at the head than one transaction may look at. */
+/* More expired messages at the head than one transaction may read. */
 void test_queue_many_expired_at_the_head(void)
 {
     struct fixture f;
@@ -326,7 +327,7 @@ void test_queue_many_expired_at_the_head(void)
     fixture_release(&f);
 }
 
-/* An empty queue is told apart by a read: no update is made for it. */
+/* A read detects an empty queue: no update is made for it. */
 void test_poll_messages(void)
 {
     struct fixture f;
@@ -350,7 +351,7 @@ void test_poll_messages(void)
     fixture_release(&f);
 }
 
-/* What became of a message stands in its page's s row as it always has. */
+/* The state of a message is in its page's s row, as before. */
 static struct err see_slots_row(struct txn *t, void *arg)
 {
     const uint64_t *receipt = arg;

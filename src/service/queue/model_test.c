@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random operations at random times, beside a model that is a plain array: what is handed out is
- * what the model says is visible, in its order; receipts, counts and sweeps agree. */
+/* Random operations at random times, compared with a model that is a plain array: the messages
+ * returned are those visible in the model, in its order; receipts, counts and sweeps agree. */
 #include "service/queue/queue_fixture.h"
 
 enum { MODEL_MAX = 400, MODEL_STEPS = TEST_TIMES(20000), GRAIN = 1 << 16 };
@@ -17,7 +17,7 @@ struct model {
     uint64_t seed;
 };
 
-/* Deterministic, so that a failure can be looked at again. */
+/* Deterministic, so that a failure can be reproduced. */
 static uint64_t draw(struct model *m, uint64_t below)
 {
     m->seed = m->seed * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -51,7 +51,7 @@ static void step_put(struct model *m)
     item->alive = true;
 }
 
-/* The earliest time of a message that is visible and not handed out in this get. */
+/* The earliest time of a message that is visible and not yet returned in this get. */
 static int64_t model_earliest(struct model *m, const bool *taken)
 {
     int64_t earliest = INT64_MAX;

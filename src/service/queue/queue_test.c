@@ -13,7 +13,7 @@ static struct str metadata(struct fixture *f, const char *name, const char *valu
     return buf_str(&b);
 }
 
-/* Queues that were there before it was noted which pages have no s row: any may have one. */
+/* Queues from before pages without an s row were recorded: any page may have one. */
 void test_queue_state_without_untouched(void)
 {
     char bytes[32];
@@ -108,7 +108,7 @@ static struct err put_recorded(struct txn *t, void *arg)
     return txn_put(t, QUEUE_KEY_PROPERTIES, STR("\x03\x0b\x04name\x05value\x05\x08policies"));
 }
 
-/* A row as the version before the field tables wrote it. */
+/* A row as written by the version before the field tables. */
 void test_queue_reads_recorded_properties(void)
 {
     struct fixture f;
@@ -220,7 +220,8 @@ static struct err state_row_is_there(struct txn *t, void *arg)
     return OK;
 }
 
-/* Blocked for as long as told, with messages that wait for the sweep too; then no row is left. */
+/* The name is blocked for the configured time, also with messages that wait for the sweep; then no
+ * row is left. */
 void test_queue_being_deleted(void)
 {
     struct fixture f;
@@ -331,7 +332,7 @@ void test_queue_sweep_dead(void)
     fixture_release(&f);
 }
 
-/* Queues that are swept at the same time share what one call may take away, and all get on. */
+/* Queues that are swept at the same time share the limit of one call, and all make progress. */
 void test_queue_sweep_shares(void)
 {
     struct fixture f;
@@ -368,7 +369,7 @@ void test_queue_sweep_shares(void)
     fixture_release(&f);
 }
 
-/* Many queues: the sweep goes round them in steps and forgets none. */
+/* Many queues: the sweep visits them in steps and misses none. */
 void test_queue_sweep_many(void)
 {
     struct fixture f;

@@ -126,7 +126,7 @@ void test_merge_entity(void)
     people_release(&f);
 }
 
-/* Two halves that are fine alone and too large together: nothing changes. */
+/* Two halves that are valid alone but too large together: nothing changes. */
 void test_merge_entity_too_large(void)
 {
     people_init(&f);
@@ -200,7 +200,7 @@ void test_rule_T3_upserts_are_never_checked(void)
     people_release(&f);
 }
 
-/* The clock stands still here: stamps grow all the same. */
+/* The clock stands still here, but stamps still grow. */
 void test_entity_etags_differ_in_one_tick(void)
 {
     people_init(&f);
@@ -330,8 +330,8 @@ static void set_group(int64_t stamp)
     group_changes[2].kind = CHANGE_DELETE;
 }
 
-/* Whichever call of the engine fails, the error comes out and nothing has changed; in the end it
- * goes through. */
+/* If any call of the engine fails, the error is returned and nothing has changed; the last attempt
+ * succeeds. */
 void test_entity_group_transaction_when_the_engine_fails(void)
 {
     people_init(&f);

@@ -129,7 +129,7 @@ void test_entity_merge(void)
     arena_release(&arena);
 }
 
-/* Whatever a disk gives back, reading stays in bounds. */
+/* Reading stays in bounds for any bytes from the disk. */
 void test_entity_broken_rows_are_told(void)
 {
     arena_init(&arena, 1 << 24);

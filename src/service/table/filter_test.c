@@ -297,7 +297,7 @@ void test_filter_bounds(void)
     arena_release(&arena);
 }
 
-/* Whatever the filter, a row that passes lies in its bounds, and bounds_next never jumps over it.
+/* For any filter, a row that passes is within its bounds, and bounds_next never skips it.
  */
 void test_filter_bounds_hold_what_passes(void)
 {

@@ -133,7 +133,7 @@ void test_query_entities_pages(void)
     people_release(&f);
 }
 
-/* A token is a position, so it holds whatever is written or deleted meanwhile. */
+/* A token is a position, so it stays valid whatever is written or deleted meanwhile. */
 void test_query_entities_pages_beside_writes(void)
 {
     fill();
@@ -185,7 +185,7 @@ void test_query_entities_clipped_to_a_sas(void)
     people_release(&f);
 }
 
-/* A run on an event loop gives up when it would take long, and the next goes to the end. */
+/* A run on an event loop gives up if it would take long, and the next one runs to the end. */
 void test_query_entities_has_a_budget(void)
 {
     fill();
@@ -199,7 +199,7 @@ void test_query_entities_has_a_budget(void)
     people_release(&f);
 }
 
-/* Bounds keep the number of rows looked at small, however many there are. */
+/* Bounds keep the number of rows read small, however many there are. */
 void test_query_entities_reads_only_its_range(void)
 {
     people_init(&f);
@@ -239,7 +239,7 @@ void test_query_entities_order_is_ordinal(void)
     people_release(&f);
 }
 
-/* Whichever call of the engine fails, the query says so and leaves nothing open. */
+/* If any call of the engine fails, the query reports it and leaves nothing open. */
 void test_query_entities_when_the_engine_fails(void)
 {
     fill();

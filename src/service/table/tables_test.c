@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables themselves, and the sweeping of deleted ones. */
+/* Tables, and the sweeping of deleted ones. */
 #include <stdio.h>
 
 #include "service/table/sweep.h"
@@ -36,7 +36,7 @@ void test_create_table(void)
     people_release(&f);
 }
 
-/* Blocked for as long as told, in any case of its letters. */
+/* The name is blocked for the configured time, in any letter case. */
 void test_table_being_deleted(void)
 {
     people_init(&f);
