@@ -213,7 +213,7 @@ export function version(command) {
     return `${out.stdout}${out.stderr}`.trim().split('\n')[0];
 }
 
-/** What `read` gives of a process; `otherwise` when it has ended meanwhile, as children do. */
+/** The result of `read` for a process; `otherwise` if the process has ended, as children do. */
 function unlessGone(otherwise, read) {
     try {
         return read();

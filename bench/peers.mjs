@@ -98,7 +98,7 @@ function alive(peer) {
     }
 }
 
-/** What went wrong goes into the row; a server that is gone is started again. */
+/** Records an error in the row; a server that has ended is restarted. */
 async function failed(row, kind, error, failures) {
     const name = key(row, kind);
     failures[kind] = error.message.slice(0, 200);

@@ -146,7 +146,7 @@ run_part() {
     echo "$name: $passed passed, $failed failed ($(($(date +%s) - started)) s, $(cpu_seconds "$name") s of CPU)"
 }
 
-# What the part's commands took: the second line of `times`, "1m2.3s 0m4.5s".
+# The CPU time of the part's commands: the second line of `times`, "1m2.3s 0m4.5s".
 cpu_seconds() {
     sed -n '2s/[ms]/ /gp' "$logs/$1.times" | awk '{ printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }'
 }

@@ -51,7 +51,7 @@ async function prepareRows(peer) {
     await fill(peer, 16, putRange(4 << 20), { service: 'file', connections: 4 });
 }
 
-/** What most rows want: small, middle and large blobs, a list, a queue, a table, a file. */
+/** The data that most rows need: small, medium and large blobs, a list, a queue, a table, a file. */
 export async function prepare(peer) {
     if (peer.base?.blob === undefined)
         return;
@@ -98,7 +98,7 @@ async function fillMany(peer, count, service) {
     filled.add(key);
 }
 
-/** What one row wants of a peer besides. */
+/** The additional data that one row needs on a peer. */
 export async function prepareRow(row, peer) {
     if (row.many !== undefined)
         await fillMany(peer, row.many, row.service ?? 'blob');

@@ -138,7 +138,7 @@ function among(count) {
     ];
 }
 
-/** What is measured at the end, of each peer that was asked: see state() of measure.mjs. */
+/** Measured at the end, for each peer that was used: see state() of measure.mjs. */
 function state(objects) {
     const title = objects.toLocaleString('en-US');
     const row = (name, unit, value) => ({ part: 'Start and memory', name, kind: 'state', unit, value, peers: [] });

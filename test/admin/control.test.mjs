@@ -33,7 +33,7 @@ for (const engine of ['memory', 'local']) {
             box = uniqueName();
             await server.request('blob', 'PUT', `/${box}`, { query: { restype: 'container' } });
         });
-        // What was kept and put back is a sound store: every extent has as many holders as it says.
+        // The saved and restored state is a consistent store: every extent's reference count is right.
         after(async () => {
             if (STORE_IN_FOLDER)
                 await call('PUT', 'snapshots/left-behind', {});

@@ -93,7 +93,7 @@ test('the storage services answer on this origin, with the signatures of their o
     assert.equal(put.status, 201, put.text);
     const got = await askStorage(server, 'blob', 'GET', `/${ACCOUNT}/${name}/a%20b.html`);
     assert.equal(got.text, '<script>1</script>');
-    // What is stored cannot act as the console's own page.
+    // Stored content cannot act as the console's page.
     assert.match(got.headers['content-security-policy'], /^sandbox;/);
     assert.equal(got.headers['x-content-type-options'], 'nosniff');
     const direct = await server.request('blob', 'GET', `/${name}/a%20b.html`);

@@ -194,7 +194,7 @@ test('with a token, metrics want it', async () => {
             assert.equal((await ask(guarded, 'GET', '/metrics', { headers: { Authorization: given } })).status, 401);
         const headers = { Authorization: 'Bearer secret1' };
         assert.equal((await ask(guarded, 'GET', '/metrics', { headers })).status, 200);
-        // Who knows the token may come by any name.
+        // A client with the token may use any host name.
         const named = { ...headers, Host: 'lazuli:10000' };
         assert.equal((await ask(guarded, 'GET', '/_lazuli/metrics', { port: guarded.ports.blob, headers: named })).status, 200);
         assert.equal((await ask(guarded, 'GET', '/livez')).status, 200);

@@ -114,7 +114,7 @@ fullOnly('a full pool refuses what needs room, and serves again when there is so
         const large = await client.call(0, 'blob', 'PUT', '/box/large', { body: 'x'.repeat(150_000), headers: { 'x-ms-blob-type': 'BlockBlob' } });
         assert.ok(large.status >= 500, `a write into a full pool is answered: ${large.status}`);
         assert.ok(large.answered - large.called < REQUEST_MS, `after ${large.answered - large.called} ms`);
-        // What needs no room in the pool goes on.
+        // Requests that need no space in the pool still work.
         wants(await client.call(1, 'blob', 'GET', '/box/there'), 200);
         wants(await client.call(2, 'blob', 'PUT', '/box/small', { body: 'x', headers: { 'x-ms-blob-type': 'BlockBlob' } }), 201);
         return { refusedWith: large.status, after: Math.round(large.answered - large.called) };

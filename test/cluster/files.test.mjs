@@ -257,7 +257,7 @@ if (FULL) test('a gateway that was frozen finds the files gone: it writes nothin
     frozen.child.kill('SIGSTOP');
     const stopped = performance.now();
     try {
-        // What comes in while it is frozen waits in its sockets.
+        // Requests that arrive while it is frozen wait in its sockets.
         let answered = false;
         const late = stale.write(id, 0, Buffer.from('STALE'));
         const lock = stale.lock(id, 0, 1, 'exclusive');

@@ -38,7 +38,7 @@ static enum happening flush_of(size_t at, size_t now)
     return NOTED;
 }
 
-/* What a file holds. */
+/* The content of a file. */
 struct content {
     char *bytes;
     size_t n;

@@ -51,7 +51,7 @@ function content(number, bytes) {
     return line.repeat(Math.ceil(bytes / line.length)).slice(0, Math.floor(bytes / line.length) * line.length);
 }
 
-/** What a slot of a file holds: zeros for none. */
+/** The content of a slot of a file: zeros for none. */
 function slotOf(number) {
     const line = number === 0 ? '\0' : `${number}\n`;
     return line.repeat(SLOT_BYTES).slice(0, SLOT_BYTES);

@@ -26,7 +26,7 @@ enum {
     OPENS_MAX = 20, /* until the disk has had its troubles */
 };
 
-/* What goes wrong while a store is in use. */
+/* The faults while a store is in use. */
 struct trouble {
     const char *aim; /* all cuts come just before a flush of such a file comes back; or NULL */
     struct disk_fault fault; /* of which the first call is drawn: up to `first` */

@@ -172,7 +172,7 @@ static struct err moves_among_own_writes(struct txn *t, void *arg)
     stands(c, "c=own");
     TRY(cursor_next(c));
     stands(c, "d=x");
-    /* What is written under a standing cursor is seen by its next move. */
+    /* A cursor's next move sees rows written after it was positioned. */
     TRY(txn_put(t, STR("dd"), STR("late")));
     TRY(txn_del(t, STR("e")));
     TRY(txn_del(t, STR("d")));

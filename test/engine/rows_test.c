@@ -226,7 +226,7 @@ static struct err reads_own_writes(struct txn *t, void *arg)
     TRY(txn_get(t, STR("old"), &value));
     CHECK_STR(value, STR("changed"));
     TRY(txn_put(t, STR("old"), STR("again")));
-    /* What was handed out lives on although the row was replaced twice. */
+    /* A returned value stays valid although the row was replaced twice. */
     CHECK_STR(before, STR("from before"));
     CHECK_STR(value, STR("changed"));
     TRY(txn_del(t, STR("old")));

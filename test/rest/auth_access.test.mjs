@@ -51,7 +51,7 @@ test('anybody reads a public container, as far as it is public', async () => {
     assertError(await anonymous('GET', '', 'comp=list'), 401, 'NoAuthenticationInformation');
     await container.setAccessPolicy(undefined);
     assertError(await blob(), 401, 'NoAuthenticationInformation');
-    // What is not there looks like what is private.
+    // A missing container looks like a private one.
     assertError(await anonymous('GET', '/nosuchcontainer/b'), 401, 'NoAuthenticationInformation');
 });
 
@@ -157,7 +157,7 @@ test('accounts are added, rotated and deleted while the server runs, and are the
     assertError(await canList('newaccount', rotated.key1), 403, 'AuthenticationFailed');
     assertError(await anybody(), 401, 'NoAuthenticationInformation');
     assert.match(await refused('delete', 'newaccount'), /does not exist/);
-    // What it stored is still its own when it comes back.
+    // Its data is still there when the account is added again.
     await account('add', 'newaccount', rotated.key1);
     assert.match((await canList('newaccount', rotated.key1)).text, /<Name>kept<\/Name>/);
     await account('delete', 'newaccount');

@@ -365,7 +365,7 @@ it('letters for versions, and for good, do not reach the blob itself', async () 
                 assert.ok(answer.status >= 400, `${sp} ${query}: ${answer.status}`);
                 assert.equal((await ask('HEAD', place)).status, 200, `${sp} ${query}`);
             }
-    // Who may delete may break a lease, and do nothing else to it.
+    // The right to delete includes breaking a lease, and no other lease action.
     await must('PUT', place, { query: 'comp=lease', headers: { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': -1 } });
     const lease = (headers) => ask('PUT', place, { query: 'comp=lease', by: serviceSas('blob', 'there', 'd'), headers });
     const terms = { 'x-ms-lease-duration': -1, 'x-ms-lease-id': '00000000-0000-0000-0000-000000000001' };

@@ -70,7 +70,7 @@ test('flags win over variables, variables over the file; each says where it come
     assert.deepEqual(got['file-port'], ['10003', 'default']);
     const { stdout } = await run(BIN, ['config', '--config', file, '--pwd', 'hush']);
     assert.doesNotMatch(stdout, /hush/);
-    // What is printed is a configuration file that says the same.
+    // The output is a configuration file with the same settings.
     const copy = join(folder, 'copy.conf');
     writeFileSync(copy, (await run(BIN, ['config', '--blob-versioning', ' a#b ', '--host', '::1'])).stdout);
     const again = await settings(['--config', copy]);

@@ -31,7 +31,7 @@ function make(state, path, what) {
     return { state: next, result: 201 };
 }
 
-/** What a rename answers, null when it goes through. */
+/** The error of a rename, null if it succeeds. */
 function renameRefusal(state, from, to) {
     if (!state.has(from))
         return 404;

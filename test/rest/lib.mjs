@@ -21,12 +21,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const ACCOUNT = 'devstoreaccount1';
 export const KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 export const SERVICES = ['blob', 'queue', 'table', 'file'];
-/** What raw requests send as x-ms-version. */
+/** The x-ms-version of raw requests. */
 export const VERSION = '2025-11-05';
 
 /** The program under test. */
 export const BIN = process.env.LAZULI_BIN ?? new URL('../../build/lazuli', import.meta.url).pathname;
-/** Whether servers have their store in their data folder, which `lazuli check` reads: not on the cluster engine (test/cluster). */
+/** True if servers have their store in their data folder, which `lazuli check` reads: not on the cluster engine (test/cluster). */
 export const STORE_IN_FOLDER = process.env.LAZULI_TEST_BIN === undefined;
 const START_MS_MAX = 90000;
 const STOP_MS_MAX = 90000;
@@ -82,7 +82,7 @@ export function fileShareSdk() {
 // Runs a program that sees a file system in memory, of the size $0, in place of the folder $1. Nobody else sees it.
 const WITH_DISK = ['unshare', ...(process.getuid() === 0 ? [] : ['--map-root-user']), '--mount', 'sh', '-c', 'mount -t tmpfs -o size="$0" none "$1" && shift && exec "$@"'];
 
-/** Whether this user, or the root of a user namespace, may mount: a server can have a small disk of its own then. */
+/** True if this user, or the root of a user namespace, may mount: then a server can have a separate small disk. */
 export function disksCanBeMade() {
     const [program, ...args] = [...WITH_DISK, '1m', tmpdir(), 'true'];
     return spawnSync(program, args).status === 0;

@@ -63,7 +63,7 @@ test('AZURITE_ACCOUNTS and --accounts: which account is wrong, and why', async (
     const file = `${server.folder}/accounts`;
     writeFileSync(file, `# comment\n\ngood1:${key}\nfoo:bar\n`);
     assert.match((await fails(['--in-memory', '--accounts', file])).stderr, /accounts: line 4: account 1 \(foo\): /);
-    // What is too long for a line is not cut into two.
+    // A line that is too long is not split in two.
     const hidden = `# ${' '.repeat(1021)}${' '.repeat(7168)}hidden:${key}\n`;
     for (const text of [hidden, Buffer.alloc(100000), `good1:${key};`.repeat(1000)]) {
         writeFileSync(file, text);

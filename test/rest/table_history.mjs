@@ -50,7 +50,7 @@ function numbersOf(op, states) {
 const byCall = (a, b) => a.called - b.called;
 const byAnswer = (a, b) => a.answered - b.answered;
 
-/** What was answered before an operation was called must not have seen a later state. */
+/** An operation answered before another was called must not have seen a later state. */
 function checkOrder(all) {
     const seen = all.filter((op) => op.kind !== 'refused');
     const ended = [...seen].sort(byAnswer);

@@ -35,7 +35,7 @@ function connection(server) {
     return { call, close: () => agent.destroy() };
 }
 
-/** Whether every entity was written, and refused to be written, more than CONTEST_MIN times. */
+/** True if every entity had more than CONTEST_MIN successful and more than CONTEST_MIN refused writes. */
 function wasContested(histories) {
     return histories.every((history) => ['write', 'refused']
         .every((kind) => history.filter((event) => event.kind === kind).length > CONTEST_MIN));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libsmbclient sees, in each dialect it speaks and with each protection: built and run by
- * libsmbclient.test.mjs, which starts the server and says in the environment where it is.
+/* Tests with libsmbclient, in each of its dialects and with each protection: built and run by
+ * libsmbclient.test.mjs, which starts the server and passes its address in the environment.
  *
  *   libsmbclient_cases work DIALECT plain|encrypted     files and directories
  *   libsmbclient_cases who                              who is let in
