@@ -213,16 +213,23 @@ static struct err rescue(struct run *r)
     return r->store->rescue(r->store, r->update.partition);
 }
 
-/* An update has ended. If its partition is frozen: the gateway that froze it may be dead, so the
- * first retry rescues it. */
+/* Waits before the next try of an update whose partition, r->update.partition, is frozen. The
+ * gateway that froze it may be dead, so the first retry rescues the partition. */
+static void wait_for_frozen(struct run *r, run_step *then)
+{
+    assert(r->tries > 0);
+    if (r->tries == 1 && r->store->rescue != NULL)
+        run_in_pool(r, r->pool, rescue, then);
+    else
+        run_delay(r, FROZEN_PAUSE_MS, then);
+}
+
 static void updated(struct run *r, struct err outcome)
 {
     if (outcome.code != ERR_PATH_BEING_MOVED || ++r->tries > FROZEN_TRIES_MAX)
         r->after_update(r, outcome);
-    else if (r->tries == 1 && r->store->rescue != NULL)
-        run_in_pool(r, r->pool, rescue, waited);
     else
-        run_delay(r, FROZEN_PAUSE_MS, waited);
+        wait_for_frozen(r, waited);
 }
 
 static void submit(struct run *r, run_step *then)
@@ -298,6 +305,50 @@ static void submit_part(struct run *r, struct run_part *p)
     store_write(r->store, &p->update);
 }
 
+static bool is_frozen(const struct run_part *p)
+{
+    return p->outcome.code == ERR_PATH_BEING_MOVED;
+}
+
+static void parts_ended(struct run *r, struct err outcome);
+
+/* The first time all parts that have no error; afterwards those whose partition was frozen. */
+static void submit_parts(struct run *r)
+{
+    begin(r, RUN_IN_ENGINE, parts_ended);
+    atomic_store(&r->updates_left, r->part_count + 1);
+    for (size_t i = 0; i < r->part_count; i++) {
+        struct run_part *p = r->parts[i];
+        if (r->tries == 0 ? !err_is(p->outcome) : is_frozen(p))
+            submit_part(r, p);
+        else
+            one_less(r);
+    }
+    one_less(r);
+}
+
+/* If the wait was ended early, the frozen parts keep their outcome: others may be committed. */
+static void parts_waited(struct run *r, struct err outcome)
+{
+    if (err_is(outcome))
+        r->after_update(r, OK);
+    else
+        submit_parts(r);
+}
+
+static void parts_ended(struct run *r, struct err outcome)
+{
+    const struct run_part *frozen = NULL;
+    for (size_t i = 0; i < r->part_count && frozen == NULL; i++)
+        frozen = is_frozen(r->parts[i]) ? r->parts[i] : NULL;
+    if (frozen == NULL || ++r->tries > FROZEN_TRIES_MAX) {
+        r->after_update(r, outcome);
+        return;
+    }
+    r->update.partition = frozen->txn.partition;
+    wait_for_frozen(r, parts_waited);
+}
+
 void run_updates(struct run *r, struct run_part *const parts[], size_t count, run_step *then)
 {
     assert(parts != NULL || count == 0);
@@ -306,15 +357,11 @@ void run_updates(struct run *r, struct run_part *const parts[], size_t count, ru
         then(r, refused);
         return;
     }
-    begin(r, RUN_IN_ENGINE, then);
-    atomic_store(&r->updates_left, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        if (err_is(parts[i]->outcome))
-            one_less(r);
-        else
-            submit_part(r, parts[i]);
-    }
-    one_less(r);
+    r->parts = parts;
+    r->part_count = count;
+    r->after_update = then;
+    r->tries = 0;
+    submit_parts(r);
 }
 
 /* ---- waits ---- */

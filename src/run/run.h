@@ -93,8 +93,10 @@ struct run {
     void *arg;
     void (*told)(struct run *r);
     run_step *after_update;
-    unsigned tries;             /* of an update of a frozen partition */
-    atomic_size_t updates_left; /* updates of several that have not ended */
+    unsigned tries;                /* of an update of a frozen partition */
+    struct run_part *const *parts; /* several updates */
+    size_t part_count;
+    atomic_size_t updates_left; /* those of them that have not ended */
     /* A wait. */
     struct run_wait wait;
     struct loop_task wake;
@@ -133,8 +135,9 @@ struct run_part {
     struct engine_update update;
     struct run *run;
 };
-/* Submits all at once, so that they share one flush; each is a separate transaction. `then` gets OK
- * when all have completed; each part has its outcome. */
+/* Submits all at once, so that they share one flush; each is a separate transaction. Retries those
+ * whose partition is briefly frozen, as run_update does. `then` gets OK when all have completed;
+ * each part has its outcome. The array lives until then, too. */
 void run_updates(struct run *r, struct run_part *const parts[], size_t count, run_step *then);
 
 /* Forgets earlier calls of run_wake. Call it before anything that may cause one. */

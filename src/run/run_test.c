@@ -39,6 +39,9 @@ struct run_fixture {
     bool held_up;
     bool dropped;
     struct run_part parts[3];
+    struct run_part *part_list[3];
+    unsigned frozen_runs; /* how often a transaction finds its partition frozen */
+    unsigned rescues;
     /* Stopped loops: a thread that has posted the last step may still be waking one. */
     struct loop *spent[LOOPS_MAX];
     size_t spent_count;
@@ -189,12 +192,13 @@ static void begin_update(struct run_fixture *f)
 
 static void begin_updates(struct run_fixture *f)
 {
-    struct run_part *parts[] = {&f->parts[0], &f->parts[1], &f->parts[2]};
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
         f->parts[i] = (struct run_part){
             .txn = {.partition = STR("p"), .fn = write_row, .arg = f, .committed = tell}};
+        f->part_list[i] = &f->parts[i];
+    }
     f->parts[1].outcome = err_new(ERR_INVALID_INPUT);
-    run_updates(&f->run, parts, 3, ended);
+    run_updates(&f->run, f->part_list, 3, ended);
 }
 
 static void begin_wait(struct run_fixture *f)
@@ -307,6 +311,93 @@ void test_run_updates_have_outcomes_of_their_own(void)
     CHECK_OK(f.parts[0].outcome);
     CHECK_ERR(f.parts[1].outcome, ERR_INVALID_INPUT);
     CHECK_OK(f.parts[2].outcome);
+    fixture_end(&f);
+}
+
+/* Every other run finds the partition frozen, as long as frozen_runs lasts. */
+static struct err write_unless_frozen(struct txn *t, void *arg)
+{
+    struct run_fixture *f = arg;
+    if (f->frozen_runs > 0 && f->frozen_runs-- % 2 == 0)
+        return err_new(ERR_PATH_BEING_MOVED);
+    return write_row(t, arg);
+}
+
+static struct err count_rescue(struct store *s, struct str partition)
+{
+    struct run_fixture *f = CONTAINER_OF(s, struct run_fixture, store);
+    CHECK_STR(partition, STR("p"));
+    f->rescues++;
+    return OK;
+}
+
+static void begin_update_frozen(struct run_fixture *f)
+{
+    run_update(&f->run,
+               &(struct run_txn){.partition = STR("p"), .fn = write_unless_frozen, .arg = f},
+               ended);
+}
+
+static void begin_updates_frozen(struct run_fixture *f)
+{
+    for (size_t i = 0; i < 3; i++) {
+        f->parts[i] =
+            (struct run_part){.txn = {.partition = STR("p"), .fn = write_unless_frozen, .arg = f}};
+        f->part_list[i] = &f->parts[i];
+    }
+    run_updates(&f->run, f->part_list, 3, ended);
+}
+
+/* An update of a frozen partition is tried again, after one rescue. Of several, only those that
+ * found it frozen: the others were committed. */
+void test_run_frozen_partition_is_tried_again(void)
+{
+    struct run_fixture f;
+    fixture_begin(&f);
+    f.store.rescue = count_rescue;
+    f.frozen_runs = 2;
+    drive(&f, begin_update_frozen, NULL);
+    CHECK_OK(f.outcome);
+    CHECK_INT(f.works, 1);
+    CHECK_INT(f.rescues, 1);
+    f.frozen_runs = 4; /* the first and the third part find it frozen */
+    drive(&f, begin_updates_frozen, NULL);
+    CHECK_OK(f.outcome);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_OK(f.parts[i].outcome);
+    CHECK_INT(f.works, 3);
+    CHECK_INT(f.rescues, 2);
+    fixture_end(&f);
+}
+
+static struct err stay_frozen(struct txn *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    return err_new(ERR_PATH_BEING_MOVED);
+}
+
+static void begin_updates_one_frozen(struct run_fixture *f)
+{
+    for (size_t i = 0; i < 3; i++) {
+        f->parts[i] = (struct run_part){
+            .txn = {.partition = STR("p"), .fn = i == 0 ? stay_frozen : write_row, .arg = f}};
+        f->part_list[i] = &f->parts[i];
+    }
+    run_updates(&f->run, f->part_list, 3, ended);
+}
+
+/* One that stays frozen gets its error in the end; the others keep their outcomes. */
+void test_run_updates_one_stays_frozen(void)
+{
+    struct run_fixture f;
+    fixture_begin(&f);
+    drive(&f, begin_updates_one_frozen, NULL);
+    CHECK_OK(f.outcome);
+    CHECK_ERR(f.parts[0].outcome, ERR_PATH_BEING_MOVED);
+    CHECK_OK(f.parts[1].outcome);
+    CHECK_OK(f.parts[2].outcome);
+    CHECK_INT(f.works, 2);
     fixture_end(&f);
 }
 
