@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fnv.h"
 #include "core/mem.h"
 
 enum { BUCKETS = 1024 };
@@ -58,13 +59,21 @@ static struct address address_of(const struct sockaddr_storage *peer)
     return address;
 }
 
+static uint32_t hash_of(const struct address *address)
+{
+    return fnv_of((struct str){(const char *)address->bytes, sizeof address->bytes});
+}
+
+uint32_t address_hash(const struct sockaddr_storage *peer)
+{
+    struct address address = address_of(peer);
+    return hash_of(&address);
+}
+
 /* Returns the link to the address's entry, or the link where it belongs. */
 static struct entry **find(struct address_counts *a, const struct address *address)
 {
-    uint64_t hash = 14695981039346656037U;
-    for (size_t i = 0; i < sizeof address->bytes; i++)
-        hash = (hash ^ address->bytes[i]) * 1099511628211U;
-    struct entry **link = &a->buckets[(hash >> 32) % BUCKETS];
+    struct entry **link = &a->buckets[hash_of(address) % BUCKETS];
     while (*link != NULL && memcmp(&(*link)->address, address, sizeof *address) != 0)
         link = &(*link)->next;
     return link;

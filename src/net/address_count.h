@@ -4,6 +4,7 @@
 #define NET_ADDRESS_COUNT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 struct address_counts;
@@ -15,5 +16,7 @@ bool address_counts_add(struct address_counts *a, const struct sockaddr_storage 
                         unsigned most);
 /* A counted connection has closed. */
 void address_counts_drop(struct address_counts *a, const struct sockaddr_storage *peer);
+/* The same for addresses that are counted together. */
+uint32_t address_hash(const struct sockaddr_storage *peer);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "core/fnv.h"
+
 void hot_init(struct hot_rows *h)
 {
     *h = (struct hot_rows){0};
@@ -19,10 +21,7 @@ void hot_release(struct hot_rows *h)
 
 static struct row **slot_of(struct hot_rows *h, struct str name)
 {
-    uint64_t hash = 14695981039346656037ULL;
-    for (size_t i = 0; i < name.n; i++)
-        hash = (hash ^ (unsigned char)name.p[i]) * 1099511628211ULL;
-    return &h->slots[(hash >> 32) % HOT_SLOTS];
+    return &h->slots[fnv_of(name) % HOT_SLOTS];
 }
 
 struct row *hot_find(struct hot_rows *h, struct str name)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "core/fnv.h"
 #include "core/mem.h"
 #include "engine/cluster/cluster_internal.h"
 
@@ -19,10 +20,7 @@ struct update_part {
 
 static struct update_part **bucket_of(struct update_line *l, struct str partition)
 {
-    uint32_t hash = 2166136261U;
-    for (size_t i = 0; i < partition.n; i++)
-        hash = (hash ^ (unsigned char)partition.p[i]) * 16777619U;
-    return &l->buckets[(hash ^ (hash >> 16)) % (sizeof l->buckets / sizeof l->buckets[0])];
+    return &l->buckets[fnv_of(partition) % (sizeof l->buckets / sizeof l->buckets[0])];
 }
 
 /* The lock is held. */

@@ -7,6 +7,7 @@
  * answered with 202 and that operation's error as the only part, its message beginning with the
  * operation's number. */
 #include "rest/batch.h"
+#include "core/fnv.h"
 #include "rest/server.h"
 #include "rest/table/rest.h"
 
@@ -111,10 +112,7 @@ static struct err read_batch(struct batch *b, struct str boundary)
 static bool note_row_key(struct batch *b, size_t at)
 {
     struct str rk = b->group.changes[at]->rk;
-    uint32_t hash = 2166136261U;
-    for (size_t i = 0; i < rk.n; i++)
-        hash = (hash ^ (unsigned char)rk.p[i]) * 16777619U;
-    uint32_t slot = hash ^ hash >> 16;
+    uint32_t slot = fnv_of(rk);
     for (;; slot++) {
         uint8_t *noted = &b->row_keys[slot % ROW_KEY_SLOTS];
         if (*noted == 0) {
