@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "core/fnv.h"
+
 /* How many of the clients just answered the taker expects to return: at most all, at least a
  * quarter. It adapts: after a wait that timed out it expects as many as came; each time the
  * expectation is met, it raises it a little. If the processor was idle meanwhile, it lowers it a
@@ -70,7 +72,7 @@ static struct engine_update *take_all(struct update_queue *q)
 /* ---- shares ---- */
 
 enum {
-    TURN_UPDATES = 128, /* of a turn that several partitions share: some 2 ms */
+    TURN_UPDATES = 64, /* of a turn that several partitions share: some 1 ms */
     TURN_SHARE_MIN = 4,
     BUCKETS = 1024,     /* partitions are told apart by this many values */
     CROWDED_TAKES = 32, /* clients that were answered are not back yet: they still compete */
@@ -78,10 +80,7 @@ enum {
 
 static unsigned bucket_of(const struct engine_update *u)
 {
-    uint32_t hash = 2166136261U;
-    for (size_t i = 0; i < u->partition.n; i++)
-        hash = (hash ^ (unsigned char)u->partition.p[i]) * 16777619U;
-    return (hash ^ hash >> 16) % BUCKETS;
+    return fnv_of(u->partition) % BUCKETS;
 }
 
 /* How many partitions wait; 0 if an update of none does: a flush is done when all before it are,
@@ -139,6 +138,14 @@ static struct engine_update *take_fairly(struct update_queue *q)
     else if (q->crowded > 0)
         q->crowded--;
     return q->crowded == 0 || partitions == 0 ? take_all(q) : take_shares(q, partitions);
+}
+
+bool update_queue_is_crowded(struct update_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    bool crowded = q->crowded > 0;
+    pthread_mutex_unlock(&q->lock);
+    return crowded;
 }
 
 bool update_queue_has_rest(struct update_queue *q)

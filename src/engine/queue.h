@@ -54,6 +54,8 @@ void update_queue_await(struct update_queue *q, struct update_return *r);
 void update_queue_came(struct update_return *r);
 /* Adapts the expectation for the next time. */
 void update_queue_adapt(struct update_queue *q, const struct update_return *r);
+/* Whether several partitions compete for the taker's turns. */
+bool update_queue_is_crowded(struct update_queue *q);
 /* Whether the last take has left some, which need not be waited for. */
 bool update_queue_has_rest(struct update_queue *q);
 /* Returns how many updates wait. */

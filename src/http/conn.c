@@ -7,8 +7,10 @@
 
 #include "core/clock.h"
 #include "core/container.h"
+#include "core/fnv.h"
 #include "core/log.h"
 #include "core/mem.h"
+#include "net/address_count.h"
 
 /* ---- calls ---- */
 
@@ -367,6 +369,56 @@ void http_conn_wind_up(struct http_conn *c, bool cut)
     conn_post(c);
 }
 
+/* ---- many ready connections ---- */
+
+static void post_crowd(struct http_worker *w)
+{
+    if (w->crowd_posted)
+        return;
+    w->crowd_posted = true;
+    loop_post(w->loop, &w->crowd_task);
+}
+
+/* Serves some of those that wait, one of each group in turn. Those that become ready meanwhile are
+ * seen by the loop before the others continue. */
+void http_serve_crowd(struct loop_task *task)
+{
+    struct http_worker *w = CONTAINER_OF(task, struct http_worker, crowd_task);
+    struct http_conn *served[CROWD_TURN_MAX];
+    size_t count = 0;
+    struct crowd_item *item;
+    w->crowd_posted = false;
+    while (count < CROWD_TURN_MAX && (item = crowd_take(&w->crowd)) != NULL)
+        served[count++] = CONTAINER_OF(item, struct http_conn, waiting);
+    for (size_t i = 0; i < count; i++)
+        (void)http_input_prefetch(served[i]);
+    for (size_t i = 0; i < count; i++)
+        conn_again(&served[i]->again);
+    if (w->crowd.waiting != 0)
+        post_crowd(w);
+}
+
+/* True if the connection waits for its turn among many. Only one that waits for a request does:
+ * the others hold memory, and end sooner if they continue. */
+static bool conn_queues(struct http_conn *c)
+{
+    struct http_worker *w = c->worker;
+    bool many = w->crowd.waiting != 0 || loop_ready_count(w->loop) > CROWD_MIN;
+    if (!many || c->state != CONN_HEAD || c->again_posted)
+        return false;
+    c->again_posted = true;
+    crowd_add(&w->crowd, &c->waiting, c->group);
+    post_crowd(w);
+    return true;
+}
+
+void http_belongs_to(struct http_exchange *x, struct str account, struct str container)
+{
+    struct http_conn *c = ((struct http_call *)x)->conn;
+    uint64_t hash = fnv_add(fnv_add(FNV_BEGIN ^ c->peer_hash, account), container);
+    c->group = (uint8_t)((hash >> 32) % CROWD_GROUPS);
+}
+
 static void conn_ready(struct loop_watch *watch, uint32_t events)
 {
     struct http_conn *c = CONTAINER_OF(watch, struct http_conn, watch);
@@ -380,7 +432,9 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
         conn_lose(c);
     } else if ((events & EPOLLRDHUP) && c->state == CONN_WORK) {
         conn_tell_gone(c, false);
-    } else if (http_input_prefetch(c)) {
+    } else if (conn_queues(c)) {
+        return;
+    } else if (!c->again_posted && http_input_prefetch(c)) {
         c->again_posted = true;
         loop_after_events(c->worker->loop, &c->again);
     } else {
@@ -400,6 +454,8 @@ void http_conn_open(const struct http_listener *listener, int fd,
     c->worker = w;
     c->held = buf_heap();
     c->peer = *peer;
+    c->peer_hash = address_hash(peer);
+    c->group = (uint8_t)(c->peer_hash % CROWD_GROUPS);
     c->listener_context = listener->context;
     c->idle_ms = listener->idle_ms;
     c->counted = !refused;

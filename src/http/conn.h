@@ -5,6 +5,7 @@
 #define HTTP_CONN_H
 
 #include "http/chunked.h"
+#include "http/crowd.h"
 #include "http/server.h"
 #include "net/listener.h"
 #include "net/stream.h"
@@ -81,6 +82,9 @@ struct http_conn {
     struct http_conn *next;
     struct loop_timer timer; /* set for the deadline or earlier: see conn_arm */
     struct loop_task again;
+    struct crowd_item waiting; /* in the worker's crowd; again_posted is set meanwhile */
+    uint32_t peer_hash;
+    uint8_t group;            /* of the crowd */
     struct loop_task sending; /* at the end of the turn: see conn_holds_reply */
     struct loop_task away;    /* a sender sends for it: see away.c */
     uint32_t missed;          /* events that arrived while it was away */
@@ -139,6 +143,9 @@ struct http_worker {
     size_t turn_left;        /* of the connection being driven */
     struct http_call *calls; /* the pool */
     size_t call_count;
+    struct crowd crowd; /* ready connections, when there are many */
+    bool crowd_posted;  /* crowd_task will run */
+    struct loop_task crowd_task;
     size_t held_count;   /* replies that wait for the end of the turn */
     int64_t date_ms;     /* the loop's time when date_line was last checked */
     int64_t date_second; /* the second in date_line */
@@ -155,6 +162,8 @@ void http_conn_open(const struct http_listener *listener, int fd,
                     const struct sockaddr_storage *peer, bool refused);
 /* Does all steps that can be done now. From anywhere on the loop's thread. */
 void http_conn_drive(struct http_conn *c);
+/* Serves some of the connections in the worker's crowd. */
+void http_serve_crowd(struct loop_task *task);
 /* Closes what can be closed now; a handler at work may finish. */
 void http_conn_cut(struct http_conn *c);
 /* Called when the server drains: closes an idle connection, or any with `cut`, a little later. */

@@ -190,6 +190,10 @@ void http_hand_over(struct http_exchange *x, struct str body, struct http_handed
 /* See HTTP_PULL_WAIT. As with http_reply, do not touch x afterwards. */
 void http_source_ready(struct http_exchange *x);
 
+/* Tells for which container of which account the connection's requests are. When many connections
+ * are ready, those of one client and container share one place in the order: see crowd.h. */
+void http_belongs_to(struct http_exchange *x, struct str account, struct str container);
+
 /* Stops reading the body: no on_body or on_end until http_body_resume. For back-pressure. Nothing
  * is read from the client meanwhile, so its disconnection is not noticed either. */
 void http_body_pause(struct http_exchange *x);

@@ -61,7 +61,7 @@ bool http_input_prefetch(struct http_conn *c)
 {
     struct http_worker *w = c->worker;
     bool plain = c->stream.offered == NULL && c->stream.session == NULL;
-    if (c->state != CONN_HEAD || c->in.n > 0 || !plain || !c->stream.may_recv || c->again_posted ||
+    if (c->state != CONN_HEAD || c->in.n > 0 || !plain || !c->stream.may_recv ||
         HTTP_BUFFER_BYTES - w->prefetch_used < HTTP_READ_BYTES)
         return false;
     c->in = input_receive(c, w->prefetch + w->prefetch_used, HTTP_READ_BYTES);

@@ -310,6 +310,7 @@ struct err http_server_new(struct loop **loops, size_t loop_count,
     s->worker_count = loop_count;
     for (size_t i = 0; i < loop_count; i++) {
         s->workers[i].server = s;
+        s->workers[i].crowd_task.run = http_serve_crowd;
         s->workers[i].loop = loops[i];
         s->workers[i].buffer = mem_alloc(HTTP_BUFFER_BYTES);
         s->workers[i].prefetch = mem_alloc(HTTP_BUFFER_BYTES);

@@ -156,6 +156,11 @@ bool loop_serves_one(const struct loop *l)
     return l->now_us - l->one_since_us >= LOOP_ONE_US && l->event_count <= 2;
 }
 
+size_t loop_ready_count(const struct loop *l)
+{
+    return l->event_count > 0 ? (size_t)l->event_count : 0;
+}
+
 /* ---- timers ---- */
 
 static void heap_place(struct loop *l, size_t at, struct loop_timer *timer)

@@ -56,6 +56,9 @@ int64_t loop_now_us(const struct loop *l);
 /* True if one watch has had all events for a while, so that blocking the loop delays no other. */
 bool loop_serves_one(const struct loop *l);
 
+/* How many watches were ready in this turn. */
+size_t loop_ready_count(const struct loop *l);
+
 /* Load of the loop. From any thread. */
 struct loop_health {
     const struct histogram *turns_us; /* duration of turns, without the waits between them */

@@ -77,6 +77,7 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
     call->secondary = target.secondary;
     call->path_style = target.path_style;
     call->container = target.container;
+    http_belongs_to(call->x, target.account, target.container);
     call->object = target.object;
     /* Before authorization: "a//b" is another blob than "a/b", but the same path. */
     if (call->dfs && target.resource == R_OBJECT)

@@ -18,7 +18,9 @@ void gather_updates(struct local_engine *e, size_t answered)
 {
     if (e->flush_us <= 0 || answered <= 1 || update_queue_has_rest(&e->queue))
         return;
-    int64_t patience_us = e->flush_us + RETURN_US * (int64_t)answered;
+    int64_t patience_us = e->flush_us;
+    if (!update_queue_is_crowded(&e->queue)) /* else few would wait for many */
+        patience_us += RETURN_US * (int64_t)answered;
     struct update_return back = update_queue_expect(
         &e->queue, answered, patience_us < GATHER_US_MAX ? patience_us : GATHER_US_MAX);
     update_queue_await(&e->queue, &back);
