@@ -130,17 +130,22 @@ async function onceSmb(row, peer) {
     return figures(result, 1, result.cpuSeconds);
 }
 
-/** One large blob in blocks, each its own request, and the list of them; nginx gets as many files. By MiB. */
-async function onceInBlocks(row, peer) {
+async function putInBlocks(row, peer) {
     const op = peer.sign ? { op: `PUT ${peer.path('giant')}?comp=block&blockid={key64}`, bytes: BLOCK } : put('giant{key}', BLOCK)(peer);
     const ids = Array.from({ length: BLOCKS }, (_, i) => `<Latest>${Buffer.from(String(i).padStart(8, '0')).toString('base64')}</Latest>`);
-    return withCpu(peer, 8, async () => {
-        const begun = process.hrtime.bigint();
-        const result = await load(peer.base.blob, options(peer, { requests: BLOCKS, keys: BLOCKS, 'in-order': true, connections: row.connections, seconds: 120 }), [op]);
-        if (peer.sign)
-            await ask(peer.base.blob, 'PUT', '/bench/giant?comp=blocklist', { body: `<BlockList>${ids.join('')}</BlockList>` });
-        return { ...result, rate: (BLOCKS * 1e9) / Number(process.hrtime.bigint() - begun) };
-    });
+    const begun = process.hrtime.bigint();
+    const result = await load(peer.base.blob, options(peer, { requests: BLOCKS, keys: BLOCKS, 'in-order': true, connections: row.connections, seconds: 120 }), [op]);
+    if (peer.sign)
+        await ask(peer.base.blob, 'PUT', '/bench/giant?comp=blocklist', { body: `<BlockList>${ids.join('')}</BlockList>` });
+    return { ...result, rate: (BLOCKS * 1e9) / Number(process.hrtime.bigint() - begun) };
+}
+
+/** One large blob in blocks, each its own request, and the list of them; nginx gets as many files. By MiB. Twice, and the
+ * second time counts: a virtual machine's host may take back memory that was free while the others had their turns, and the
+ * first access to it costs fifteen times a later one. */
+async function onceInBlocks(row, peer) {
+    await putInBlocks(row, peer);
+    return withCpu(peer, 8, () => putInBlocks(row, peer));
 }
 
 async function onceInRanges(row, peer) {

@@ -18,6 +18,6 @@ function between(file, text) {
     writeFileSync(path, `${old.slice(0, from + begin.length)}\n${text}\n${old.slice(to)}`);
 }
 
-between('README.md', `${shortTable(report)}\n(${conditions(report)}. ${LEGEND})`);
+between('README.md', `${shortTable(report)}\n(Rate, and CPU time of the server an operation; of MiB/s: a MiB; of a change set: an entity. ${conditions(report)}.)`);
 between('bench/README.md', `${conditions(report)}. ${LEGEND}\n\n${table(report)}`);
 writeFileSync(join(ROOT, 'docs/images/peers.svg'), plot(report));

@@ -51,7 +51,20 @@ const parts = (results) => [...new Set(results.map(({ part }) => part))].map((pa
 
 export const table = (report) => parts(report.results).map(([part, rows]) => partTable(rows, part)).join('\n');
 
-export const shortTable = (report) => partTable(report.results.filter(({ readme, part }) => readme || part === 'Start and memory'), 'what');
+/** Of the README: rate and CPU time an operation, without the other figures. */
+function shortCell(row, kind) {
+    if (row.values !== undefined || (row.peers[kind]?.rate ?? 0) === 0)
+        return cell(row, kind);
+    const { rate, cpuUs } = row.peers[kind];
+    return `${number(rate)}${row.unit === '/s' ? '' : ' '}${row.unit}${cpuUs === null ? '' : `, ${number(cpuUs)} µs`}`;
+}
+
+export function shortTable(report) {
+    const kinds = ['lazuli', 'azurite', 'nginx'];
+    const rows = report.results.filter(({ readme, part, name }) => readme || (part === 'Start and memory' && name.endsWith(', empty')));
+    const lines = rows.map((row) => `| ${row.name} | ${kinds.map((kind) => shortCell(row, kind)).join(' | ')} |`);
+    return `| | ${kinds.map((kind) => NAMES[kind]).join(' | ')} |\n|---|---|---|---|\n${lines.join('\n')}\n`;
+}
 
 export const conditions = (report) => `${report.date} UTC; ${report.machine}; load average at most ${Math.max(0, ...report.results.map(({ loadAverage }) => loadAverage ?? 0))}; ` +
     `${report.run === '' ? 'ordinary priority' : `servers and generators under ${report.run}`}; medians of ${report.rounds} rounds of ${report.seconds} s, by turns; ` +
