@@ -77,7 +77,6 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
     call->secondary = target.secondary;
     call->path_style = target.path_style;
     call->container = target.container;
-    http_belongs_to(call->x, target.account, target.container);
     call->object = target.object;
     /* Before authorization: "a//b" is another blob than "a/b", but the same path. */
     if (call->dfs && target.resource == R_OBJECT)
@@ -267,6 +266,7 @@ struct err rest_head_phases(struct rest_call *call, bool dfs_listens)
     call->dfs = dfs_is_spoken(call, dfs_listens);
     TRY(parse_version(call));
     TRY(parse_target(call, &resource));
+    http_belongs_to(call->x, call->account, call->container);
     TRY(cors_prepare(call));
     TRY(match_op(call, resource));
     TRY(authenticate(call, str_given(call_header(call, STR("x-ms-version"))) ? call->version : 0));
