@@ -21,7 +21,7 @@ export async function startServer(options = {}, env = {}) {
     child.stdout.on('data', (bytes) => { output += bytes; });
     while (!output.includes('\n'))
         await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => { throw new Error('no server'); })]);
-    const exited = once(child, 'exit');
+    const exited = once(child, 'close'); // when all of its output is read
     return {
         port: Number(output.match(/listening (\d+)/)[1]),
         pid: child.pid,

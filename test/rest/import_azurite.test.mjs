@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { ACCOUNT, BIN, startServer } from './lib.mjs';
+import { ACCOUNT, BIN, startServer, until } from './lib.mjs';
 
 const root = mkdtempSync(join(tmpdir(), 'lazuli-import-'));
 after(() => rmSync(root, { recursive: true, force: true }));
@@ -371,7 +371,8 @@ test('links in the folder are not followed, whatever they stand for', () => {
 test('a server that is given Azurite\'s folder starts beside its data, and says how to take it over', async () => {
     const folder = azuriteFolder();
     const server = await startServer({ args: ['--location', folder] });
-    assert.match(server.output, new RegExp(`has Azurite's data: the server's own is in ${folder}/lazuli\\. .lazuli import azurite ${folder} --data ${folder}. takes it over`));
+    const told = new RegExp(`has Azurite's data: the server's own is in ${folder}/lazuli\\. .lazuli import azurite ${folder} --data ${folder}. takes it over`);
+    await until(() => told.test(server.output));
     const done = run(folder, '--data', folder);
     assert.deepEqual([done.status, done.rows.blobs.taken], [0, 6], done.stderr);
     await checkAll(server);

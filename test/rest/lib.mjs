@@ -191,6 +191,7 @@ class Server {
             });
         }
         this.exited = once(this.child, 'exit').then(([code, signal]) => ({ code, signal }));
+        this.outputRead = once(this.child, 'close').catch(() => null);
         let gone = null;
         this.exited.then((how) => { gone = how; }, (error) => { gone = { code: error.message }; });
         const deadline = performance.now() + START_MS_MAX;
@@ -211,9 +212,11 @@ class Server {
         child.kill(signal);
         const late = sleep(STOP_MS_MAX, null, { signal: timer.signal }).catch(() => null);
         const how = await Promise.race([this.exited, late]);
-        timer.abort();
         if (how === null)
             child.kill('SIGKILL');
+        else
+            await Promise.race([this.outputRead, late]); // its last lines may still be in the pipe
+        timer.abort();
         this.child = null;
         return how;
     }

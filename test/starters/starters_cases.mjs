@@ -34,6 +34,16 @@ const IMAGE = {
 
 // ---- what starters do -----------------------------------------------------------------------------------------------
 
+const running = new Set();
+
+/** After a case that failed: its server would keep the ports from the next. */
+async function killAll() {
+    for (const { child, exited } of running) {
+        child.kill('SIGKILL');
+        await exited;
+    }
+}
+
 /** Runs a command line as the image would. */
 function run([program, ...args], { env = {}, image = true } = {}) {
     const child = spawn(program, args, {
@@ -41,7 +51,9 @@ function run([program, ...args], { env = {}, image = true } = {}) {
         env: { PATH: IMAGE.path, ...(image ? IMAGE.env : {}), ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const started = { child, out: '', err: '', exited: once(child, 'exit') };
+    const started = { child, out: '', err: '', exited: once(child, 'close') }; // when all of its output is read
+    running.add(started);
+    child.on('exit', () => running.delete(started));
     child.stdout.setEncoding('utf8').on('data', (text) => { started.out += text; });
     child.stderr.setEncoding('utf8').on('data', (text) => { started.err += text; });
     started.stop = async () => {
@@ -144,7 +156,7 @@ const CASES = {
         const { cert, key } = certificate();
         const started = run(['azurite', ...HOSTS, '--cert', cert, '--key', key]);
         await untilPorts(started, [10000, 10001, 10002]);
-        assert.match(started.out, /successfully listening at https:\/\/0\.0\.0\.0:10000\n/);
+        await untilLogged(started, 'successfully listening at https://0.0.0.0:10000\n');
         await useBlobs(connection({ scheme: 'https' }));
         await started.stop();
     },
@@ -269,6 +281,7 @@ for (const [name, play] of Object.entries(CASES)) {
         console.log(`ok ${name}`);
     } catch (error) {
         failed++;
+        await killAll();
         const logs = [...engine.containers.values()].flatMap((c) => c.frames.map((f) => f.subarray(8).toString())).join('');
         console.log(`not ok ${name}: ${`${error.stack} ${engine.unknown} ${logs}`.replaceAll('\n', ' | ')}`);
     }
