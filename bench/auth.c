@@ -8,9 +8,9 @@
 
 #include "auth/auth.h"
 #include "auth/sas.h"
-#include "core/base64.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "core/time.h"
-#include "core/uri.h"
 
 enum { ROUNDS = 200000, PAIRS_MAX = 64 };
 #define ACCOUNT ACCOUNT_WELL_KNOWN_NAME

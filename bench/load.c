@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/base64.h"
 #include "core/clock.h"
 #include "core/mem.h"
-#include "core/uri.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "load/client.h"
 #include "load/wire.h"
 

@@ -16,10 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base64.h"
 #include "core/clock.h"
-#include "core/hmac.h"
-#include "core/uri.h"
+#include "core/hash/hmac.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "load/histogram.h"
 #include "service/account/account.h"
 

@@ -6,8 +6,8 @@
 
 #include "auth/auth.h"
 #include "auth/oauth.h"
+#include "core/text/uri.h"
 #include "core/time.h"
-#include "core/uri.h"
 
 enum { PAIRS_MAX = 64 };
 

@@ -2,7 +2,7 @@
 /* Decoded text encodes to the same bytes again, and every byte string survives the round trip. */
 #include <assert.h>
 
-#include "core/base64.h"
+#include "core/text/base64.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* Folding is idempotent and keeps well-formed text well-formed. */
 #include <assert.h>
 
-#include "core/casefold.h"
+#include "core/text/casefold.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* Accepted text is written out again, and the writer's output reads and writes to the same text. */
 #include <assert.h>
 
-#include "core/json.h"
+#include "core/text/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

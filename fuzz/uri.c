@@ -2,7 +2,7 @@
 /* Encoded text decodes to the original; the query walk ends and URLs parse without a bad read. */
 #include <assert.h>
 
-#include "core/uri.h"
+#include "core/text/uri.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* A parsed document is written out and parses again to the same names and texts. */
 #include <assert.h>
 
-#include "core/xml.h"
+#include "core/text/xml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

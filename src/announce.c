@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "complain.h"
-#include "core/json.h"
+#include "core/text/json.h"
 
 static const char *const TITLES[CONFIG_SERVICES] = {"Blob", "Queue", "Table", "File"};
 static const char *const NAMES[CONFIG_SERVICES] = {"blob", "queue", "table", "file"};

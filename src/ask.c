@@ -8,11 +8,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "core/base64.h"
 #include "core/clock.h"
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "core/time.h"
-#include "core/uri.h"
 #include "http/answer.h"
 
 #define VERSION "2025-11-05"

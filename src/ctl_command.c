@@ -6,8 +6,8 @@
 
 #include "admin_command.h"
 #include "ask.h"
-#include "core/json.h"
-#include "core/uri.h"
+#include "core/text/json.h"
+#include "core/text/uri.h"
 
 enum { WORDS_MAX = 4, ARENA_BYTES_MAX = 256 << 20 };
 

@@ -7,9 +7,9 @@
 
 #include "admin_command.h"
 #include "ask.h"
-#include "core/json.h"
+#include "core/text/json.h"
+#include "core/text/uri.h"
 #include "core/time.h"
-#include "core/uri.h"
 #include "service/account/account.h"
 
 enum { PAIRS_MAX = 64, FOLLOW_SECONDS = 25, ARENA_BYTES_MAX = 128 << 20 };

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 
 #include "ask.h"
-#include "core/base64.h"
-#include "core/json.h"
-#include "core/uri.h"
-#include "core/xml.h"
+#include "core/text/base64.h"
+#include "core/text/json.h"
+#include "core/text/uri.h"
+#include "core/text/xml.h"
 
 enum { FILE_BYTES_MAX = 256 << 20, DEPTH_MAX = 32, MANIFEST_BYTES_MAX = 64 << 20 };
 

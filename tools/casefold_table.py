@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints src/core/casefold_table.inc: Unicode simple case folding as runs.
+"""Prints src/core/text/casefold_table.inc: Unicode simple case folding as runs.
 
-    python3 tools/casefold_table.py > src/core/casefold_table.inc
+    python3 tools/casefold_table.py > src/core/text/casefold_table.inc
 
 Python knows full case folding (str.casefold), which may give several characters. Where it gives one, that is the
 simple folding too; where it gives several, the simple folding is the lower-case character if that is a single one,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/op.h"
 
-#include "core/base64.h"
 #include "core/clock.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "core/time.h"
-#include "core/uri.h"
 
 /* Eight digits, so that all requests of an operation have one length. */
 static void put_key(struct buf *out, uint64_t key)

@@ -5,7 +5,7 @@
 #define BENCH_LOAD_OP_H
 
 #include "core/buf.h"
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
 
 enum { OP_HEADERS_MAX = 16, OPS_MAX = 16, RENDERED_KEYS_MAX = 100000 };
 

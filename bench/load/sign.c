@@ -3,9 +3,9 @@
  * checks both. */
 #include <stdlib.h>
 
-#include "core/base64.h"
 #include "core/mem.h"
-#include "core/uri.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "load/op.h"
 
 enum { LINES_MAX = 64 };

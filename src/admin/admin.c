@@ -12,7 +12,7 @@
 #include "admin/internal.h"
 #include "core/container.h"
 #include "core/mem.h"
-#include "core/uri.h"
+#include "core/text/uri.h"
 
 // clang-format off
 static const struct admin_route ROUTES[] = {

@@ -3,7 +3,7 @@
 #ifndef ADMIN_CONTROL_FAULT_H
 #define ADMIN_CONTROL_FAULT_H
 
-#include "core/json.h"
+#include "core/text/json.h"
 #include "rest/watch/script.h"
 
 /* Readers of members (admin/fields.h); ERR_INVALID_INPUT with a sentence. `into` is a struct

@@ -5,7 +5,7 @@
 #define ADMIN_FIELDS_H
 
 #include "core/err.h"
-#include "core/json.h"
+#include "core/text/json.h"
 
 enum field_kind {
     FIELD_TEXT, /* char[size], copied with a NUL */

@@ -10,7 +10,7 @@
 #include "admin/internal.h"
 
 #include "auth/auth.h"
-#include "core/uri.h"
+#include "core/text/uri.h"
 
 /* ---- Host ---- */
 

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 
 #include "admin/admin.h"
-#include "core/hmac.h"
-#include "core/json.h"
+#include "core/hash/hmac.h"
+#include "core/text/json.h"
 
 enum {
     ADMIN_BODY_BYTES_MAX = 16 << 20, /* the maximum for any route */

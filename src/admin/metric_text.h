@@ -4,8 +4,8 @@
 #define ADMIN_METRIC_TEXT_H
 
 #include "core/buf.h"
-#include "core/json.h"
 #include "core/tally.h"
+#include "core/text/json.h"
 
 enum metric_form { METRIC_PROMETHEUS, METRIC_OPENMETRICS, METRIC_JSON };
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "auth/auth_internal.h"
-#include "core/base64.h"
 #include "core/test.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "core/time.h"
-#include "core/uri.h"
 
 #define FIXTURE_DATE  "Sun, 06 Nov 1994 08:49:37 GMT"
 #define FIXTURE_KEY_2 "c2Vjb25kIGtleSBvZiB0aGUgYWNjb3VudA=="

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auth/auth_internal.h"
-#include "core/base64.h"
+#include "core/text/base64.h"
 #include "core/time.h"
 
 /* Text that no string-to-sign begins with, so that no signature is ever a delegation key. */

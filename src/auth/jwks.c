@@ -9,8 +9,8 @@
 #include <openssl/param_build.h>
 #include <stdlib.h>
 
-#include "core/json.h"
 #include "core/mem.h"
+#include "core/text/json.h"
 
 enum { KEY_ID_MAX = 256, COORDINATE_BYTES = 32 };
 

@@ -9,7 +9,7 @@
 
 #include "auth/jwks.h"
 #include "core/mem.h"
-#include "core/uri.h"
+#include "core/text/uri.h"
 
 enum { FETCH_SECONDS = 10, READ_BYTES = 16384 };
 

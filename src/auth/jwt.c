@@ -3,8 +3,8 @@
 
 #include <assert.h>
 
-#include "core/base64.h"
-#include "core/json.h"
+#include "core/text/base64.h"
+#include "core/text/json.h"
 
 bool base64url_decode(struct arena *arena, struct str text, struct str *out)
 {

@@ -8,9 +8,9 @@
 
 #include "auth/md4.h"
 #include "core/guid.h"
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
+#include "core/text/utf16.h"
 #include "core/time.h"
-#include "core/utf16.h"
 #include "core/wire.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include "auth/md4.h"
 #include "core/test.h"
-#include "core/utf16.h"
+#include "core/text/utf16.h"
 
 static void check_hex(const unsigned char *bytes, size_t n, const char *want)
 {

@@ -10,9 +10,9 @@
 #include <openssl/rsa.h>
 
 #include "auth/jwt.h"
-#include "core/base64.h"
 #include "core/buf.h"
 #include "core/test.h"
+#include "core/text/base64.h"
 
 static inline struct str base64url(struct arena *arena, struct str bytes)
 {

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/fnv.h"
+#include "core/hash/fnv.h"
 
 /* How many of the clients just answered the taker expects to return: at most all, at least a
  * quarter. It adapts: after a wait that timed out it expects as many as came; each time the

@@ -4,7 +4,7 @@
 #ifndef HTTP_CLIENT_H
 #define HTTP_CLIENT_H
 
-#include "core/uri.h"
+#include "core/text/uri.h"
 #include "http/answer.h"
 #include "net/dial.h"
 

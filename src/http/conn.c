@@ -7,7 +7,7 @@
 
 #include "core/clock.h"
 #include "core/container.h"
-#include "core/fnv.h"
+#include "core/hash/fnv.h"
 #include "core/log.h"
 #include "core/mem.h"
 #include "net/address_count.h"

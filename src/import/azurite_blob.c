@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Azurite's containers and blobs. The heads of one blob (snapshots, then the blob) are imported one
  * after the other, as they came about: see azurite_content.c for their bytes. */
-#include "core/md5.h"
+#include "core/hash/md5.h"
 #include "core/time.h"
 #include "import/azurite_content.h"
 #include "import/azurite_internal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/azurite_content.h"
 
-#include "core/base64.h"
+#include "core/text/base64.h"
 #include "service/blob/append.h"
 #include "service/blob/block.h"
 #include "service/blob/page.h"

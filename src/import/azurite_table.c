@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Azurite's tables: one collection of tables, and one of entities for each, named ACCOUNT$TABLE. */
-#include "core/base64.h"
 #include "core/guid.h"
+#include "core/text/base64.h"
 #include "import/azurite_internal.h"
 #include "rest/table/json.h"
 

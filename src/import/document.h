@@ -3,7 +3,7 @@
 #ifndef IMPORT_DOCUMENT_H
 #define IMPORT_DOCUMENT_H
 
-#include "core/json.h"
+#include "core/text/json.h"
 
 struct node {
     struct str name; /* of a member; absent in an array */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/fnv.h"
+#include "core/hash/fnv.h"
 #include "core/mem.h"
 
 enum { BUCKETS = 1024 };

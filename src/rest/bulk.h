@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores large bodies away from the event loops. A bulk thread receives their bytes, computes
- * checksums, for several bodies in parallel (core/md5_many.h), and writes them, while they are in
- * its processor's cache. So a small request on the same loop does not wait for them. The loop
+ * checksums, for several bodies in parallel (core/hash/md5_many.h), and writes them, while they are
+ * in its processor's cache. So a small request on the same loop does not wait for them. The loop
  * receives bodies without a length and passes pieces on; the connection reads again once the piece
  * is stored. Meanwhile the socket's buffer fills. */
 #ifndef REST_BULK_H

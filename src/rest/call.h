@@ -3,7 +3,7 @@
 #ifndef REST_CALL_H
 #define REST_CALL_H
 
-#include "core/md5_many.h"
+#include "core/hash/md5_many.h"
 #include "http/exchange.h"
 #include "rest/op.h"
 #include "run/run.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes the checksums of all small bodies that arrived during one turn of an event loop
- * together: many MD5s in parallel cost a fraction of the same number in sequence (core/md5_many.h).
+ * together: many MD5s in parallel cost a fraction of the same number in sequence
+ * (core/hash/md5_many.h).
  */
 #ifndef REST_DIGEST_H
 #define REST_DIGEST_H
 
-#include "core/md5_many.h"
+#include "core/hash/md5_many.h"
 #include "net/loop.h"
 
 /* Embedded in the waiting request's memory. */

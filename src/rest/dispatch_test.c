@@ -5,10 +5,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "core/base64.h"
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
 #include "core/test.h"
-#include "core/uri.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
 #include "rest/server.h"

@@ -3,8 +3,8 @@
 
 #include <assert.h>
 
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 
 struct err listing_read_include(struct rest_call *call, bool (*take)(void *arg, struct str value),
                                 void *arg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/metadata.h"
 
-#include "core/xml.h"
+#include "core/text/xml.h"
 
 static const struct str PREFIX = STR_INIT("x-ms-meta-");
 

@@ -5,7 +5,7 @@
  * the request or give the exact refusal. */
 #include "auth/auth_fixture.h"
 #include "auth/sas.h"
-#include "core/base64.h"
+#include "core/text/base64.h"
 #include "rest/match.h"
 #include "rest/op.h"
 

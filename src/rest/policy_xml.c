@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/policy_xml.h"
 
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 
 /* ---- reading ---- */
 

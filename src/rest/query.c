@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/query.h"
 
-#include "core/uri.h"
+#include "core/text/uri.h"
 
 struct query_pairs {
     size_t count;

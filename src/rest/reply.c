@@ -4,10 +4,10 @@
 #include <assert.h>
 
 #include "core/guid.h"
-#include "core/json.h"
 #include "core/log.h"
+#include "core/text/json.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "rest/cors.h"
 #include "rest/dfs/dialect.h"
 #include "rest/server.h"

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/uri.h"
+#include "core/text/uri.h"
 #include "rest/match.h"
 #include "rest/server.h"
 

@@ -3,8 +3,8 @@
 
 #include <assert.h>
 
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 
 struct err rest_set_service_properties_decode(struct rest_call *call)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 
-#include "core/xml.h"
+#include "core/text/xml.h"
 #include "rest/service_properties.h"
 
 enum { RETENTION_DAYS_MAX = 365, CORS_TEXT_BYTES_MAX = 256, CORS_BYTES_MAX = 2048 };

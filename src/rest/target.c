@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/uri.h"
+#include "core/text/uri.h"
 
 static const struct str SERVICE_LABEL[SERVICE_KIND_COUNT] = {
     [SERVICE_BLOB] = STR_INIT("blob"),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/user_delegation_key.h"
 
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "rest/server.h"
 
 #define NOBODY "00000000-0000-0000-0000-000000000000"

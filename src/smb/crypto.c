@@ -9,7 +9,7 @@
 
 #include "core/buf.h"
 #include "core/guid.h"
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
 #include "core/mem.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
 #include "service/common/home.h"
 #include "smb/away.h"
 #include "smb/command_log.h"

@@ -3,7 +3,7 @@
  * clients send that. */
 #include "smb/rpc.h"
 
-#include "core/utf16.h"
+#include "core/text/utf16.h"
 #include "core/wire.h"
 
 enum {

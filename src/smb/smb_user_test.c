@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "auth/md4.h"
-#include "core/utf16.h"
+#include "core/text/utf16.h"
 
 enum { HASH_BYTES = 16, NTLM_FLAGS = 0x00088205, SIGNATURE_AT = 48, FLAGS_AT = 16, AAD_AT = 20 };
 

@@ -8,7 +8,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
-#include "core/json.h"
+#include "core/text/json.h"
 
 enum {
     ITEM_PIECE_BYTES = 4 << 20, /* of content at a time: the most that servers give an MD5 of */

@@ -4,7 +4,7 @@
 #ifndef TRANSFER_PART_H
 #define TRANSFER_PART_H
 
-#include "core/json.h"
+#include "core/text/json.h"
 #include "transfer/source.h"
 
 enum { PART_OBJECTS_MAX = 1000, PART_BYTES_MAX = 1 << 20 };

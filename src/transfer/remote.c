@@ -8,11 +8,11 @@
 #include <time.h>
 
 #include "auth/collate.h"
-#include "core/base64.h"
 #include "core/clock.h"
-#include "core/md5.h"
+#include "core/hash/md5.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "core/time.h"
-#include "core/uri.h"
 
 enum {
     TEXTS_BYTES_MAX = 1 << 20,

@@ -4,7 +4,7 @@
 #ifndef TRANSFER_REMOTE_H
 #define TRANSFER_REMOTE_H
 
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
 #include "http/client.h"
 
 enum remote_service {

@@ -5,7 +5,7 @@
 #ifndef TRANSFER_SOURCE_H
 #define TRANSFER_SOURCE_H
 
-#include "core/xml.h"
+#include "core/text/xml.h"
 #include "transfer/item.h"
 #include "transfer/remote.h"
 

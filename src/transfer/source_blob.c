@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "core/uri.h"
-#include "core/xml.h"
+#include "core/text/uri.h"
+#include "core/text/xml.h"
 #include "transfer/source.h"
 
 /* ---- walking ---- */

@@ -3,7 +3,7 @@
  * directory, so those are set last. */
 #include <assert.h>
 
-#include "core/uri.h"
+#include "core/text/uri.h"
 #include "transfer/source.h"
 
 /* ---- walking ---- */

@@ -3,8 +3,8 @@
  * visible ones. This program has its own listing, used if the server identifies itself as this
  * program; of another server's queue the first 32 messages are taken. */
 #include "core/clock.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "transfer/part.h"
 
 /* The expiry of messages that never expire: the end of the year 9999. */

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/base64.h"
 #include "core/clock.h"
 #include "core/crc/crc64.h"
-#include "core/md5.h"
+#include "core/hash/md5.h"
 #include "core/mem.h"
+#include "core/text/base64.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 
 void target_init(struct target *t, struct session *session)
 {

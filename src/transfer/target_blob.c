@@ -4,9 +4,9 @@
  * so does taking a snapshot: versions that the source does not have are deleted at the end. */
 #include <string.h>
 
+#include "core/text/uri.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/uri.h"
-#include "core/xml.h"
 #include "transfer/target.h"
 
 enum state_kind { STATE_CURRENT, STATE_SNAPSHOT, STATE_VERSION, STATE_FOLDER };

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "budget_table.h"
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
 #include "net/pool.h"
 #include "rest/server.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/base64.h"
 #include "core/test.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "core/time.h"
-#include "core/uri.h"
 #include "rest/copy/copier.h"
 #include "rest/match.h"
 #include "service/file/opens/opens.h"

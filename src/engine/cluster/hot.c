@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "core/fnv.h"
+#include "core/hash/fnv.h"
 
 void hot_init(struct hot_rows *h)
 {

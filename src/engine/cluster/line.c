@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "core/fnv.h"
+#include "core/hash/fnv.h"
 #include "core/mem.h"
 #include "engine/cluster/cluster_internal.h"
 

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "core/base64.h"
 #include "core/crc/crc64.h"
-#include "core/xml.h"
+#include "core/text/base64.h"
+#include "core/text/xml.h"
 #include "rest/around.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/request.h"

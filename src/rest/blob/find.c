@@ -3,9 +3,9 @@
  * while the index is read. */
 #include "service/blob/find.h"
 
-#include "core/base64.h"
+#include "core/text/base64.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/request.h"
 #include "rest/blob/tags.h"

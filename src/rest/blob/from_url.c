@@ -3,7 +3,7 @@
  * encode. Put Page From URL is with the other page operations. */
 #include "rest/copy/from_url.h"
 
-#include "core/base64.h"
+#include "core/text/base64.h"
 #include "rest/around.h"
 #include "rest/blob/append.h"
 #include "rest/blob/block.h"

@@ -3,7 +3,7 @@
 #include "rest/blob/get.h"
 
 #include "core/crc/crc64.h"
-#include "core/md5.h"
+#include "core/hash/md5.h"
 #include "core/time.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/protect.h"

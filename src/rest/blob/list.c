@@ -2,9 +2,9 @@
 /* List Blobs and List Containers: decode and encode. The body is written while the rows are read:
  * see service/blob/list.h. */
 #include "service/blob/list.h"
-#include "core/base64.h"
+#include "core/text/base64.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/protect.h"
 #include "rest/blob/request.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operations of the blob service. Conditions as in docs/protocol/facts.md §1.1. */
-#include "core/xml.h"
+#include "core/text/xml.h"
 #include "rest/blob/ops.h"
 #include "rest/policy_xml.h"
 #include "rest/service_properties.h"

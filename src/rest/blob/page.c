@@ -3,8 +3,8 @@
 #include "rest/blob/page.h"
 
 #include "core/container.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "http/range.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/request.h"

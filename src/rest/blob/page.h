@@ -3,7 +3,7 @@
 #ifndef REST_BLOB_PAGE_H
 #define REST_BLOB_PAGE_H
 
-#include "core/uri.h"
+#include "core/text/uri.h"
 #include "rest/call.h"
 #include "service/blob/page.h"
 

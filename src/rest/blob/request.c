@@ -3,11 +3,11 @@
 
 #include <assert.h>
 
-#include "core/base64.h"
-#include "core/md5.h"
+#include "core/hash/md5.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/uri.h"
-#include "core/xml.h"
 #include "rest/blob/protect.h"
 #include "rest/blob/tags.h"
 #include "rest/metadata.h"

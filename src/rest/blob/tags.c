@@ -2,8 +2,8 @@
 /* Tags on the wire; Get Blob Tags and Set Blob Tags: decode and encode. */
 #include "rest/blob/tags.h"
 
-#include "core/uri.h"
-#include "core/xml.h"
+#include "core/text/uri.h"
+#include "core/text/xml.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"

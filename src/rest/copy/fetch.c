@@ -4,9 +4,9 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "core/base64.h"
-#include "core/md5.h"
-#include "core/xml.h"
+#include "core/hash/md5.h"
+#include "core/text/base64.h"
+#include "core/text/xml.h"
 #include "rest/blob/tags.h"
 #include "rest/server.h"
 #include "service/blob/page.h"

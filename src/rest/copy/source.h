@@ -5,7 +5,7 @@
 #ifndef REST_COPY_SOURCE_H
 #define REST_COPY_SOURCE_H
 
-#include "core/uri.h"
+#include "core/text/uri.h"
 #include "rest/second.h"
 #include "service/blob/copy/source.h"
 

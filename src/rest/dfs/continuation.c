@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/dfs/continuation.h"
 
-#include "core/base64.h"
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
+#include "core/text/base64.h"
 #include "core/time.h"
 #include "rest/server.h"
 

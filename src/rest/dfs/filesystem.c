@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* File systems, which are containers: decode and encode. */
-#include "core/json.h"
+#include "core/text/json.h"
 #include "core/time.h"
 #include "rest/blob/request.h"
 #include "rest/dfs/ops.h"

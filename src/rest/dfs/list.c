@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* List Paths: decode and encode. The body is written while the rows are read. */
 #include "service/blob/list.h"
-#include "core/json.h"
+#include "core/text/json.h"
 #include "core/time.h"
 #include "rest/blob/request.h"
 #include "rest/dfs/ops.h"

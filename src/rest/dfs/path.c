@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Create, rename, delete and lease of paths: decode and encode. */
 #include "service/blob/path/path.h"
+#include "core/text/uri.h"
 #include "core/time.h"
-#include "core/uri.h"
 #include "rest/around.h"
 #include "rest/blob/request.h"
 #include "rest/dfs/continuation.h"

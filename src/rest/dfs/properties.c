@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/dfs/properties.h"
 
-#include "core/base64.h"
+#include "core/text/base64.h"
 #include "service/blob/path/path.h"
 #include "service/common/metadata.h"
 

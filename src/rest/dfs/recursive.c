@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Set Access Control Recursive: decode and encode. */
-#include "core/json.h"
+#include "core/text/json.h"
 #include "rest/dfs/ops.h"
 #include "rest/dfs/request.h"
 

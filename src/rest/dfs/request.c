@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/dfs/request.h"
 
-#include "core/base64.h"
+#include "core/text/base64.h"
 #include "rest/blob/request.h"
 #include "rest/dfs/properties.h"
 #include "rest/metadata.h"

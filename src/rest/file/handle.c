@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* List Handles and Force Close Handles: the handles that SMB clients have open. */
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "rest/file/ops.h"
 #include "rest/file/request.h"
 #include "rest/second.h"

@@ -2,10 +2,10 @@
 /* List Shares, and List Directories and Files. The body is written while the rows are read: see
  * service/file/list.h. */
 #include "service/file/list.h"
-#include "core/base64.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/uri.h"
-#include "core/xml.h"
 #include "rest/file/ops.h"
 #include "rest/file/request.h"
 #include "rest/file/share_settings.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operations on directories and files, except for their bytes: decode and encode. */
-#include "core/uri.h"
+#include "core/text/uri.h"
 #include "http/exchange.h"
 #include "rest/blob/request.h"
 #include "rest/file/ops.h"

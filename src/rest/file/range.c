@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes of files: Get File, Put Range, List Ranges. */
 #include "rest/range.h"
-#include "core/md5.h"
-#include "core/xml.h"
+#include "core/hash/md5.h"
+#include "core/text/xml.h"
 #include "rest/blob/request.h"
 #include "rest/content_source.h"
 #include "rest/file/drive.h"

@@ -3,10 +3,10 @@
 
 #include <assert.h>
 
-#include "core/base64.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/uri.h"
-#include "core/xml.h"
 #include "rest/blob/request.h"
 #include "rest/metadata.h"
 #include "service/common/name.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operations on shares: decode and encode. */
 #include "service/file/share.h"
-#include "core/base64.h"
-#include "core/json.h"
+#include "core/text/base64.h"
+#include "core/text/json.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "rest/blob/request.h"
 #include "rest/file/ops.h"
 #include "rest/file/request.h"

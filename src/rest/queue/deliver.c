@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Get Messages, Peek Messages and List Messages. */
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "rest/queue/rest.h"
 
 #include "rest/queue/xml.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Put, Update, Delete Message: decode and encode. Get and Peek are in deliver.c. */
-#include "core/base64.h"
+#include "core/text/base64.h"
 #include "rest/queue/rest.h"
 #include "rest/queue/xml.h"
 #include "service/common/name.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations on queues: create, metadata, policies, list. */
 #include "service/queue/queue.h"
-#include "core/xml.h"
+#include "core/text/xml.h"
 #include "rest/blob/upload.h"
 #include "rest/listing.h"
 #include "rest/metadata.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/queue/xml.h"
 
-#include "core/base64.h"
 #include "core/clock.h"
+#include "core/text/base64.h"
+#include "core/text/xml.h"
 #include "core/time.h"
-#include "core/xml.h"
 #include "rest/blob/upload.h"
 
 /* ---- reading ---- */

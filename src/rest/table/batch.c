@@ -7,7 +7,7 @@
  * answered with 202 and that operation's error as the only part, its message beginning with the
  * operation's number. */
 #include "rest/batch.h"
-#include "core/fnv.h"
+#include "core/hash/fnv.h"
 #include "rest/server.h"
 #include "rest/table/rest.h"
 

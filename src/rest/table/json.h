@@ -3,7 +3,7 @@
 #ifndef REST_TABLE_JSON_H
 #define REST_TABLE_JSON_H
 
-#include "core/json.h"
+#include "core/text/json.h"
 #include "rest/table/format.h"
 #include "service/table/entity.h"
 #include "service/table/table.h"

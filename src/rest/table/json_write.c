@@ -2,9 +2,9 @@
 /* Entities and tables to OData JSON. */
 #include <math.h>
 
-#include "core/base64.h"
 #include "core/guid.h"
-#include "core/uri.h"
+#include "core/text/base64.h"
+#include "core/text/uri.h"
 #include "rest/table/json.h"
 
 /* ---- addresses ---- */

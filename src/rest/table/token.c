@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/table/token.h"
 
-#include "core/base64.h"
+#include "core/text/base64.h"
 
 static char swap(char c, const char *from, const char *to)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/watch/access_log.h"
 
-#include "core/json.h"
 #include "core/log.h"
+#include "core/text/json.h"
 #include "core/time.h"
 #include "rest/server.h"
 

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/base64.h"
 #include "core/mem.h"
+#include "core/text/base64.h"
 
 /* Sorted by name. The lock guards the array, the reference count each account. */
 struct accounts {

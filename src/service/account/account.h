@@ -9,7 +9,7 @@
 
 #include "core/arena.h"
 #include "core/err.h"
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
 #include "core/str.h"
 
 enum service_kind { SERVICE_BLOB, SERVICE_QUEUE, SERVICE_TABLE, SERVICE_FILE, SERVICE_KIND_COUNT };

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <openssl/crypto.h>
 
-#include "core/base64.h"
 #include "core/guid.h"
+#include "core/text/base64.h"
 #include "engine/wait.h"
 #include "service/common/records.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "core/casefold.h"
 #include "core/test.h"
+#include "core/text/casefold.h"
 #include "engine/mem/mem.h"
 #include "engine/wait.h"
 

@@ -5,7 +5,7 @@
 #ifndef SERVICE_COMMON_INTERVAL_UPLOAD_H
 #define SERVICE_COMMON_INTERVAL_UPLOAD_H
 
-#include "core/md5.h"
+#include "core/hash/md5.h"
 #include "service/common/interval.h"
 
 struct interval_upload {

@@ -5,7 +5,7 @@
 #ifndef SERVICE_COMMON_UPLOAD_H
 #define SERVICE_COMMON_UPLOAD_H
 
-#include "core/md5_many.h"
+#include "core/hash/md5_many.h"
 #include "service/common/content.h"
 #include "service/common/store.h"
 

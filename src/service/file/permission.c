@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/hmac.h"
+#include "core/hash/hmac.h"
 #include "service/common/rows.h"
 #include "service/file/keys.h"
 #include "service/file/sddl.h"

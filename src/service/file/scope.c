@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/casefold.h"
+#include "core/text/casefold.h"
 #include "service/file/keys.h"
 #include "service/file/sweep.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/short_name.h"
 
-#include "core/casefold.h"
+#include "core/text/casefold.h"
 #include "service/file/file_fixture.h"
 
 void test_short_name_fits(void)

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <math.h>
 
-#include "core/base64.h"
 #include "core/guid.h"
+#include "core/text/base64.h"
 #include "core/time.h"
 
 static const struct {

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "core/uri.h"
+#include "core/text/uri.h"
 #include "service/table/filter_internal.h"
 
 static struct err lex_bad(void)

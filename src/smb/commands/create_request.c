@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses a CREATE request. */
+#include "core/text/utf16.h"
 #include "core/time.h"
-#include "core/utf16.h"
 #include "service/file/rights.h"
 #include "smb/commands/create.h"
 #include "smb/commands/ea.h"

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-#include "core/casefold.h"
 #include "core/mem.h"
-#include "core/utf16.h"
+#include "core/text/casefold.h"
+#include "core/text/utf16.h"
 #include "service/file/by_id.h"
 #include "service/file/ea.h"
 #include "service/file/short_name.h"

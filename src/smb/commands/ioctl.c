@@ -3,8 +3,8 @@
 
 #include <netinet/in.h>
 
+#include "core/text/utf16.h"
 #include "core/time.h"
-#include "core/utf16.h"
 #include "service/file/by_id.h"
 #include "smb/commands/info.h"
 #include "smb/commands/io.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/commands/notify.h"
 
-#include "core/utf16.h"
+#include "core/text/utf16.h"
 #include "service/file/opens/watch.h"
 #include "smb/drive.h"
 #include "smb/message.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The information classes of files ([MS-FSCC] 2.4). */
-#include "core/casefold.h"
-#include "core/utf16.h"
+#include "core/text/casefold.h"
+#include "core/text/utf16.h"
 #include "service/file/ea.h"
 #include "service/file/short_name.h"
 #include "smb/commands/ea.h"

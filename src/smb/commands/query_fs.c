@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The information classes of file systems ([MS-FSCC] 2.5): a share is a volume, its quota is the
  * size. */
-#include "core/utf16.h"
+#include "core/text/utf16.h"
 #include "smb/commands/info.h"
 #include "smb/commands/query.h"
 #include "smb/commands/session.h"

@@ -2,7 +2,7 @@
 /* Short names as clients see and use them. */
 #include "service/file/short_name.h"
 
-#include "core/utf16.h"
+#include "core/text/utf16.h"
 #include "smb/smb_fixture.h"
 #include "smb/tunnel.h"
 

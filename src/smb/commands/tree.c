@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
-#include "core/utf16.h"
+#include "core/text/utf16.h"
 #include "service/common/home.h"
 #include "service/file/by_id.h"
 #include "service/file/keys.h"
