@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/buf.h"
-#include "rest/structured.h"
+#include "rest/body/structured.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

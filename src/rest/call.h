@@ -19,9 +19,9 @@ struct rest_going;
 struct cors_rules;
 
 /* The consumer of a streamed body. `take` gets each piece, on the loop or on a bulk thread
- * (rest/bulk.h); `end` is called after the last, before run; an error of either ends the request.
- * `drop` is called if the request does not succeed (the client left, or an error in any phase) and
- * frees what was stored. */
+ * (rest/body/bulk.h); `end` is called after the last, before run; an error of either ends the
+ * request. `drop` is called if the request does not succeed (the client left, or an error in any
+ * phase) and frees what was stored. */
 struct rest_sink {
     struct err (*take)(struct rest_sink *sink, struct str bytes);
     struct err (*end)(struct rest_sink *sink);
@@ -74,7 +74,7 @@ struct rest_call {
 
     int64_t body_length;    /* of the request's body, or of its content if it is structured; -1:
                                unknown until its end */
-    bool structured;        /* the body is segments with checksums: rest/structured_body.h */
+    bool structured;        /* the body is segments with checksums: rest/body/structured_body.h */
     struct str body;        /* BODY_SMALL */
     struct rest_sink *sink; /* BODY_STREAM: set by decode */
 

@@ -13,7 +13,7 @@
 #include "core/guid.h"
 #include "core/log.h"
 #include "core/mem.h"
-#include "rest/phases.h"
+#include "rest/head/phases.h"
 #include "rest/reply.h"
 #include "rest/server.h"
 #include "rest/watch/access_log.h"

@@ -3,9 +3,9 @@
 #ifndef REST_DISPATCH_H
 #define REST_DISPATCH_H
 
-#include "rest/bulk.h"
+#include "rest/body/bulk.h"
+#include "rest/body/digest.h"
 #include "rest/call.h"
-#include "rest/digest.h"
 #include "rest/watch/script.h"
 
 struct dispatch {

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "rest/match.h"
-#include "rest/second.h"
+#include "rest/head/match.h"
+#include "rest/head/second.h"
 
 static const char *resource_name(enum op_resource resource)
 {

@@ -6,7 +6,7 @@
 #include "auth/auth_fixture.h"
 #include "auth/sas.h"
 #include "core/text/base64.h"
-#include "rest/match.h"
+#include "rest/head/match.h"
 #include "rest/op.h"
 
 #define ACCOUNT ACCOUNT_WELL_KNOWN_NAME

@@ -8,10 +8,10 @@
 #include "core/text/json.h"
 #include "core/text/xml.h"
 #include "core/time.h"
+#include "rest/body/structured.h"
 #include "rest/cors.h"
 #include "rest/dfs/dialect.h"
 #include "rest/server.h"
-#include "rest/structured.h"
 #include "rest/watch/inspector.h"
 
 enum { CLIENT_REQUEST_ID_MAX = 1024 };

@@ -9,7 +9,7 @@
 #include "http/exchange.h"
 #include "http/server.h"
 #include "net/pool.h"
-#include "rest/match.h"
+#include "rest/head/match.h"
 #include "service/common/store.h"
 
 struct rest_options {

@@ -9,7 +9,7 @@
 #include "engine/mem/mem.h"
 #include "engine/repeat.h"
 #include "requests.h"
-#include "rest/match.h"
+#include "rest/head/match.h"
 #include "subject.h"
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 #include "core/text/uri.h"
 #include "core/time.h"
 #include "rest/copy/copier.h"
-#include "rest/match.h"
+#include "rest/head/match.h"
 #include "service/file/opens/opens.h"
 
 enum { HEADERS_MAX = 16 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large bodies, which are stored and sent away from the event loops (src/rest/bulk.h, src/http/away.c): content, checksums,
+// Large bodies, which are stored and sent away from the event loops (src/rest/body/bulk.h, src/http/away.c): content, checksums,
 // errors and clients that leave, with many bodies at once so that they are hashed in parallel.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

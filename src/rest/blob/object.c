@@ -5,8 +5,8 @@
 #include "rest/blob/page.h"
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"
+#include "rest/head/second.h"
 #include "rest/metadata.h"
-#include "rest/second.h"
 
 /* ---- Put Blob ---- */
 

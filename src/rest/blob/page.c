@@ -9,7 +9,7 @@
 #include "rest/blob/ops.h"
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"
-#include "rest/second.h"
+#include "rest/head/second.h"
 #include "service/common/interval_upload.h"
 
 enum { PAGE_WRITE_MAX = 4 << 20, VERSION_PAGED = 20201002 };

@@ -7,8 +7,8 @@
 #include "core/time.h"
 #include "rest/blob/request.h"
 #include "rest/blob/tags.h"
+#include "rest/head/target.h"
 #include "rest/server.h"
-#include "rest/target.h"
 #include "service/common/name.h"
 
 static const struct str AUTHORIZATION = STR_INIT("x-ms-copy-source-authorization");

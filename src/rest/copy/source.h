@@ -6,7 +6,7 @@
 #define REST_COPY_SOURCE_H
 
 #include "core/text/uri.h"
-#include "rest/second.h"
+#include "rest/head/second.h"
 #include "service/blob/copy/source.h"
 
 struct source_url {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/dfs/dialect.h"
 
-#include "rest/second.h"
+#include "rest/head/second.h"
 #include "rest/server.h"
 
 static bool has_query(const struct rest_call *call, struct str name)

@@ -8,7 +8,7 @@
 #include "rest/dfs/continuation.h"
 #include "rest/dfs/ops.h"
 #include "rest/dfs/request.h"
-#include "rest/second.h"
+#include "rest/head/second.h"
 #include "rest/server.h"
 #include "service/blob/path/path_across.h"
 #include "service/common/name.h"

@@ -4,7 +4,7 @@
 #include "core/time.h"
 #include "rest/file/ops.h"
 #include "rest/file/request.h"
-#include "rest/second.h"
+#include "rest/head/second.h"
 #include "service/file/opens/handles.h"
 
 /* One response closes this many; the client continues with x-ms-marker. */

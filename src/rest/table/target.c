@@ -2,7 +2,7 @@
 /* The OData addresses of the table service: Tables, Tables('t'), t, t(),
  * t(PartitionKey='p',RowKey='r'), $batch. The path is percent-decoded already; a quote inside a key
  * is doubled. */
-#include "rest/target.h"
+#include "rest/head/target.h"
 
 #include <assert.h>
 

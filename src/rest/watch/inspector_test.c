@@ -2,7 +2,7 @@
 #include "rest/watch/inspector.h"
 
 #include "core/test.h"
-#include "rest/match.h"
+#include "rest/head/match.h"
 
 struct fixture {
     struct inspector *in;

@@ -2,7 +2,7 @@
 #include "rest/watch/script.h"
 
 #include "core/test.h"
-#include "rest/match.h"
+#include "rest/head/match.h"
 
 void test_script_glob(void)
 {

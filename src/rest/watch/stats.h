@@ -6,7 +6,7 @@
 
 #include "core/tally.h"
 #include "rest/call.h"
-#include "rest/match.h"
+#include "rest/head/match.h"
 
 enum {
     STATS_OUTCOMES_MAX = 4096,            /* different ones of a loop; a power of two */

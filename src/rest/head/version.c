@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/version.h"
+#include "rest/head/version.h"
 
 #include <assert.h>
 

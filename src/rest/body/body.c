@@ -2,7 +2,7 @@
 /* A request's body: collected in memory, streamed into its sink on the loop, or, when it is large,
  * stored by a bulk thread while the loop receives (bulk.h). */
 #include "rest/dispatch.h"
-#include "rest/phases.h"
+#include "rest/head/phases.h"
 #include "rest/server.h"
 
 void body_give_back(struct dispatch *d)

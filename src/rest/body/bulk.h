@@ -4,8 +4,8 @@
  * in its processor's cache. So a small request on the same loop does not wait for them. The loop
  * receives bodies without a length and passes pieces on; the connection reads again once the piece
  * is stored. Meanwhile the socket's buffer fills. */
-#ifndef REST_BULK_H
-#define REST_BULK_H
+#ifndef REST_BODY_BULK_H
+#define REST_BODY_BULK_H
 
 #include "net/loop.h"
 #include "rest/call.h"

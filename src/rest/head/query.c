@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/query.h"
+#include "rest/head/query.h"
 
 #include "core/text/uri.h"
 

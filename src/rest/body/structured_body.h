@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structured bodies, received and sent, for every operation that streams one: decode and encode
  * functions only handle the content. */
-#ifndef REST_STRUCTURED_BODY_H
-#define REST_STRUCTURED_BODY_H
+#ifndef REST_BODY_STRUCTURED_BODY_H
+#define REST_BODY_STRUCTURED_BODY_H
 
 #include "rest/call.h"
 

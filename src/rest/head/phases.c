@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checks before a request's body: query, version and target, the row, authentication and
  * permission, conditions, and the announced body. */
-#include "rest/phases.h"
+#include "rest/head/phases.h"
 
 #include "core/log.h"
+#include "rest/body/structured_body.h"
 #include "rest/cors.h"
 #include "rest/dfs/dialect.h"
 #include "rest/dfs/request.h"
-#include "rest/match.h"
-#include "rest/query.h"
-#include "rest/second.h"
+#include "rest/head/match.h"
+#include "rest/head/query.h"
+#include "rest/head/second.h"
+#include "rest/head/target.h"
+#include "rest/head/version.h"
 #include "rest/server.h"
-#include "rest/structured_body.h"
-#include "rest/target.h"
-#include "rest/version.h"
 
 /* ---- parse ---- */
 

@@ -4,10 +4,10 @@
  * second.c reads the headers that name one. test/rest/auth_second.test.mjs tests the results by
  * credential.
  */
-#include "rest/second.h"
+#include "rest/head/second.h"
 
 #include "core/test.h"
-#include "rest/match.h"
+#include "rest/head/match.h"
 
 struct wanted {
     enum service_kind service;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/digest.h"
+#include "rest/body/digest.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the row for a request. */
-#ifndef REST_MATCH_H
-#define REST_MATCH_H
+#ifndef REST_HEAD_MATCH_H
+#define REST_HEAD_MATCH_H
 
 #include "rest/call.h"
-#include "rest/target.h"
+#include "rest/head/target.h"
 
 const struct op_table *match_table(enum service_kind service);
 

@@ -3,8 +3,8 @@
  * together: many MD5s in parallel cost a fraction of the same number in sequence
  * (core/hash/md5_many.h).
  */
-#ifndef REST_DIGEST_H
-#define REST_DIGEST_H
+#ifndef REST_BODY_DIGEST_H
+#define REST_BODY_DIGEST_H
 
 #include "core/hash/md5_many.h"
 #include "net/loop.h"

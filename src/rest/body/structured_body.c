@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/structured_body.h"
+#include "rest/body/structured_body.h"
 
 #include <unistd.h>
 
 #include "core/crc/crc64.h"
-#include "rest/structured.h"
+#include "rest/body/structured.h"
 
 #define HEADER STR("x-ms-structured-body")
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses a request's host and path into account and resource. */
-#ifndef REST_TARGET_H
-#define REST_TARGET_H
+#ifndef REST_HEAD_TARGET_H
+#define REST_HEAD_TARGET_H
 
 #include "core/arena.h"
 #include "core/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/match.h"
+#include "rest/head/match.h"
 
 #include <assert.h>
 

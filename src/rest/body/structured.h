@@ -7,8 +7,8 @@
  *   footer    CRC64 u64 of all content
  *
  * The reader takes a body as it arrives; the framing below is also what answers are made with. */
-#ifndef REST_STRUCTURED_H
-#define REST_STRUCTURED_H
+#ifndef REST_BODY_STRUCTURED_H
+#define REST_BODY_STRUCTURED_H
 
 #include "core/err.h"
 #include "core/str.h"

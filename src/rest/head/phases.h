@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The phases of a request before its body, in order. call.h has those for parts of a batch. */
-#ifndef REST_PHASES_H
-#define REST_PHASES_H
+#ifndef REST_HEAD_PHASES_H
+#define REST_HEAD_PHASES_H
 
 #include "rest/call.h"
 

@@ -2,8 +2,8 @@
 /* A resource that a request names besides that of its path: the source of a copy or of a rename,
  * the target of a hard link. The row has its kind (op.h); the caller needs the same permission for
  * it as for requesting it directly. */
-#ifndef REST_SECOND_H
-#define REST_SECOND_H
+#ifndef REST_HEAD_SECOND_H
+#define REST_HEAD_SECOND_H
 
 #include "rest/call.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The protocol version of a request. */
-#ifndef REST_VERSION_H
-#define REST_VERSION_H
+#ifndef REST_HEAD_VERSION_H
+#define REST_HEAD_VERSION_H
 
 #include "core/err.h"
 #include "core/str.h"

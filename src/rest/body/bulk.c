@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/bulk.h"
+#include "rest/body/bulk.h"
 
 #include <assert.h>
 #include <stdlib.h>

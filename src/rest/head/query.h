@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parameters of a request's query, read once. */
-#ifndef REST_QUERY_H
-#define REST_QUERY_H
+#ifndef REST_HEAD_QUERY_H
+#define REST_HEAD_QUERY_H
 
 #include "rest/call.h"
 

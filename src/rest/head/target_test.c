@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/target.h"
+#include "rest/head/target.h"
 
 #include "core/test.h"
 

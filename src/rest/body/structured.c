@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/structured.h"
+#include "rest/body/structured.h"
 
 #include "core/crc/crc64.h"
 #include "core/wire.h"

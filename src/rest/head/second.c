@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/second.h"
+#include "rest/head/second.h"
 
 #include <assert.h>
 
 #include "core/text/uri.h"
-#include "rest/match.h"
+#include "rest/head/match.h"
 #include "rest/server.h"
 
 /* A copy reads its source: Get Blob or Get File of it must be allowed.
