@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
-#include "smb/clients.h"
 #include "smb/server.h"
+#include "smb/transport/clients.h"
 
 enum { BUCKETS = 1024, SPARE_IDS = 64 };
 

@@ -2,11 +2,11 @@
 #include "smb/cache.h"
 
 #include "core/container.h"
-#include "smb/clients.h"
 #include "smb/commands/session.h"
 #include "smb/drive.h"
 #include "smb/open.h"
 #include "smb/server.h"
+#include "smb/transport/clients.h"
 
 enum {
     LEASE_READ = 1,

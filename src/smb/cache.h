@@ -6,7 +6,7 @@
 #define SMB_CACHE_H
 
 #include "service/file/opens/opens.h"
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 enum { SMB_LEASE_KEY_BYTES = 16, SMB_LEASE_BREAKING = 2 /* a flag */ };
 

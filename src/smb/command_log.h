@@ -6,7 +6,7 @@
 #ifndef SMB_COMMAND_LOG_H
 #define SMB_COMMAND_LOG_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 /* The request is about to be answered with q->status. */
 void smb_command_log(const struct smb_request *q);

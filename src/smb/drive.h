@@ -6,7 +6,7 @@
 #ifndef SMB_DRIVE_H
 #define SMB_DRIVE_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 typedef void smb_then(struct smb_request *request, struct err outcome);
 

@@ -6,7 +6,7 @@
 #ifndef SMB_DURABLE_H
 #define SMB_DURABLE_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 enum {
     SMB_DURABLE_MS = 60000,      /* for requests without a timeout */

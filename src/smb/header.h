@@ -5,7 +5,7 @@
 
 #include "core/buf.h"
 #include "core/wire.h"
-#include "smb/crypto.h"
+#include "smb/crypto/crypto.h"
 #include "smb/proto.h"
 
 struct smb_header {

@@ -6,16 +6,16 @@
 
 #include "core/hash/hmac.h"
 #include "service/common/home.h"
-#include "smb/away.h"
 #include "smb/command_log.h"
 #include "smb/commands/negotiate.h"
 #include "smb/commands/session.h"
 #include "smb/commands/write.h"
-#include "smb/cover.h"
+#include "smb/crypto/cover.h"
 #include "smb/drive.h"
 #include "smb/open.h"
 #include "smb/server.h"
 #include "smb/told.h"
+#include "smb/transport/away.h"
 
 /* A gateway that is not sure to have the open files (home.h) checks this often, and lets a client
  * wait this long. */

@@ -4,7 +4,7 @@
 #ifndef SMB_MESSAGE_H
 #define SMB_MESSAGE_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 /* Takes the message. */
 void smb_message_run(struct smb_message *m);

@@ -13,9 +13,9 @@
 #include "service/file/opens/opens.h"
 #include "smb/cache.h"
 #include "smb/commands/lock.h"
-#include "smb/conn.h"
 #include "smb/durable.h"
 #include "smb/sequence.h"
+#include "smb/transport/conn.h"
 
 enum {
     SMB_OPENS_PER_SESSION = 16384,

@@ -6,7 +6,7 @@
 #ifndef SMB_SEQUENCE_H
 #define SMB_SEQUENCE_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 /* Of a handle. */
 struct smb_sequence {

@@ -14,14 +14,14 @@
 #include "core/mem.h"
 #include "net/address_count.h"
 #include "net/listener.h"
-#include "smb/away.h"
 #include "smb/bind.h"
-#include "smb/clients.h"
 #include "smb/commands/session.h"
-#include "smb/conn.h"
 #include "smb/drive.h"
 #include "smb/open.h"
 #include "smb/persist.h"
+#include "smb/transport/away.h"
+#include "smb/transport/clients.h"
+#include "smb/transport/conn.h"
 #include "smb/tunnel.h"
 
 enum { CONNECTIONS_MAX = 4096 };

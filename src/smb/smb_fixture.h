@@ -8,10 +8,10 @@
 #include <pthread.h>
 
 #include "core/test.h"
-#include "smb/conn.h"
 #include "smb/open.h"
 #include "smb/server.h"
 #include "smb/smb_user.h"
+#include "smb/transport/conn.h"
 
 enum { SMB_TREE_DISK = 1, SMB_TREE_IPC = 2, SMB_ALL_SHARED = 7, SMB_FIXTURE_USERS = 64 };
 

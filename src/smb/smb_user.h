@@ -5,7 +5,7 @@
 #define SMB_USER_H
 
 #include "core/buf.h"
-#include "smb/crypto.h"
+#include "smb/crypto/crypto.h"
 #include "smb/header.h"
 #include "smb/proto.h"
 

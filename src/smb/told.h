@@ -5,7 +5,7 @@
 #ifndef SMB_TOLD_H
 #define SMB_TOLD_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 struct smb_open;
 

@@ -3,7 +3,7 @@
 #ifndef SMB_COMMANDS_DIR_H
 #define SMB_COMMANDS_DIR_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 void smb_query_directory(struct smb_request *q);
 

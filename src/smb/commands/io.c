@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/commands/io.h"
 
-#include "smb/away.h"
 #include "smb/commands/session.h"
 #include "smb/drive.h"
 #include "smb/pipe.h"
 #include "smb/server.h"
+#include "smb/transport/away.h"
 
 enum {
     READ_HEAD_BYTES = 16,

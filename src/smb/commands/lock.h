@@ -3,7 +3,7 @@
 #ifndef SMB_COMMANDS_LOCK_H
 #define SMB_COMMANDS_LOCK_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 enum { SMB_LOCKS_PER_REQUEST = 64, SMB_LOCK_SEQUENCES = 64 };
 

@@ -3,7 +3,7 @@
 #ifndef SMB_COMMANDS_NEGOTIATE_H
 #define SMB_COMMANDS_NEGOTIATE_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 void smb_negotiate(struct smb_request *request);
 /* Answers an SMB1 negotiate that offers SMB2; writes the answer, a whole SMB2 message, to out.

@@ -5,7 +5,7 @@
 #ifndef SMB_COMMANDS_NOTIFY_H
 #define SMB_COMMANDS_NOTIFY_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 struct smb_open;
 

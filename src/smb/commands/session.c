@@ -9,10 +9,10 @@
 #include "core/mem.h"
 #include "service/common/service_properties.h"
 #include "smb/bind.h"
-#include "smb/clients.h"
 #include "smb/commands/tree.h"
 #include "smb/drive.h"
 #include "smb/server.h"
+#include "smb/transport/clients.h"
 
 enum { TOKEN_OFFSET_IN_ANSWER = SMB_HEADER_BYTES + 8 };
 

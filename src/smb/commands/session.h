@@ -4,7 +4,7 @@
 #ifndef SMB_COMMANDS_SESSION_H
 #define SMB_COMMANDS_SESSION_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 enum { SMB_SHARE_NAME_MAX = 63 };
 

@@ -6,7 +6,7 @@
 #ifndef SMB_COMMANDS_WRITE_H
 #define SMB_COMMANDS_WRITE_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 void smb_write(struct smb_request *q);
 /* Called when `have` bytes of an incomplete message have arrived. True if it is a write that is

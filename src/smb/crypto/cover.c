@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "smb/cover.h"
+#include "smb/crypto/cover.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Credits: which message ids a client may use. Ids are granted in order; each may be used once, in
  * any order within the window. */
-#ifndef SMB_WINDOW_H
-#define SMB_WINDOW_H
+#ifndef SMB_TRANSPORT_WINDOW_H
+#define SMB_TRANSPORT_WINDOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

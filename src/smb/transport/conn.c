@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receives and sends: the four-byte length, the message after it, and the queue of answers. */
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -12,12 +12,12 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "net/address_count.h"
-#include "smb/away.h"
-#include "smb/clients.h"
 #include "smb/commands/session.h"
 #include "smb/commands/write.h"
 #include "smb/message.h"
 #include "smb/server.h"
+#include "smb/transport/away.h"
+#include "smb/transport/clients.h"
 
 enum {
     MESSAGE_ARENA_MAX = 16 << 20,

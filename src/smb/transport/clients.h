@@ -3,10 +3,10 @@
  * connection moves there with its first session. So any of them can be bound to any session of the
  * client (bind.h), and breaks of leases, which belong to a client and not to a connection, can be
  * sent over its oldest one ([MS-SMB2] 3.3.4.7). */
-#ifndef SMB_CLIENTS_H
-#define SMB_CLIENTS_H
+#ifndef SMB_TRANSPORT_CLIENTS_H
+#define SMB_TRANSPORT_CLIENTS_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 struct smb_clients;
 struct smb_clients *smb_clients_new(void);

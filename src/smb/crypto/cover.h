@@ -2,8 +2,8 @@
 /* Signatures and encryption of large messages, computed on a thread other than the loop's. A cover
  * has a separate signer or sealer, which its channel or session keeps for the next one. It is
  * created and freed on the loop's thread; in between one thread uses it. */
-#ifndef SMB_COVER_H
-#define SMB_COVER_H
+#ifndef SMB_CRYPTO_COVER_H
+#define SMB_CRYPTO_COVER_H
 
 #include "smb/commands/session.h"
 

@@ -6,8 +6,8 @@
  * ends with smb_complete, at once or later. When the last has ended, the answers are sent as one
  * message. When a command has to wait for an event that may never come (a lock, a change), the
  * client gets an interim answer and may cancel it (smb_wait_for in drive.h). */
-#ifndef SMB_CONN_H
-#define SMB_CONN_H
+#ifndef SMB_TRANSPORT_CONN_H
+#define SMB_TRANSPORT_CONN_H
 
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -19,10 +19,10 @@
 #include "net/stream.h"
 #include "run/run.h"
 #include "service/file/opens/change.h"
-#include "smb/block.h"
-#include "smb/crypto.h"
+#include "smb/crypto/crypto.h"
 #include "smb/header.h"
-#include "smb/window.h"
+#include "smb/transport/block.h"
+#include "smb/transport/window.h"
 
 enum {
     SMB_IO_BYTES_MAX = 8 << 20, /* of one READ, WRITE or information */

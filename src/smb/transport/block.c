@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "smb/block.h"
+#include "smb/transport/block.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/mem.h"
-#include "smb/cover.h"
+#include "smb/crypto/cover.h"
 
 /* Smaller blocks are left to malloc. */
 enum { KEPT_BYTES_MIN = 128 << 10, SLACK_BYTES = 4096 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "smb/clients.h"
+#include "smb/transport/clients.h"
 
 #include <pthread.h>
 #include <stdlib.h>

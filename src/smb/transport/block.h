@@ -2,8 +2,8 @@
 /* Memory for incoming and outgoing messages, and parts of files that are sent after it. Large
  * blocks are reused: fresh pages from the kernel cost more than filling them. One pool per loop, so
  * there is no lock. */
-#ifndef SMB_BLOCK_H
-#define SMB_BLOCK_H
+#ifndef SMB_TRANSPORT_BLOCK_H
+#define SMB_TRANSPORT_BLOCK_H
 
 #include "engine/engine.h"
 #include "smb/header.h"

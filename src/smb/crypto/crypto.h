@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SMB's keys, signatures and encryption, over OpenSSL. One object per session and direction; none
  * is shared between threads. */
-#ifndef SMB_CRYPTO_H
-#define SMB_CRYPTO_H
+#ifndef SMB_CRYPTO_CRYPTO_H
+#define SMB_CRYPTO_CRYPTO_H
 
 #include "core/err.h"
 #include "core/str.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "smb/crypto.h"
+#include "smb/crypto/crypto.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>

@@ -7,10 +7,10 @@
  * block of the connection's output. Meanwhile it owns the stream and that block: the loop only
  * collects the stream's events and appends answers. Checking: a sender verifies or decrypts a large
  * message. Meanwhile nothing is read, so that messages start in order. */
-#ifndef SMB_AWAY_H
-#define SMB_AWAY_H
+#ifndef SMB_TRANSPORT_AWAY_H
+#define SMB_TRANSPORT_AWAY_H
 
-#include "smb/conn.h"
+#include "smb/transport/conn.h"
 
 enum {
     SMB_AWAY_BYTES_MIN = 64 << 10, /* smaller messages are handled by the loop */

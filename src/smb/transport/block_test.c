@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "smb/block.h"
+#include "smb/transport/block.h"
 
 #include <string.h>
 

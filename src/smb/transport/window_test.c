@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "smb/window.h"
+#include "smb/transport/window.h"
 
 #include "core/test.h"
 

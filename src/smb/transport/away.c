@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "smb/away.h"
+#include "smb/transport/away.h"
 
 #include <assert.h>
 
 #include "core/container.h"
 #include "net/pool.h"
 #include "smb/commands/write.h"
-#include "smb/cover.h"
+#include "smb/crypto/cover.h"
 #include "smb/message.h"
 #include "smb/server.h"
 
