@@ -12,7 +12,7 @@
 #include "engine/local/local.h"
 #include "engine/wait.h"
 #include "service/blob/page.h"
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 
 #define SIZE (1ULL << 40)
 

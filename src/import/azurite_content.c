@@ -5,8 +5,8 @@
 #include "service/blob/append.h"
 #include "service/blob/block.h"
 #include "service/blob/page.h"
-#include "service/common/interval_upload.h"
-#include "service/common/upload.h"
+#include "service/common/content/interval_upload.h"
+#include "service/common/content/upload.h"
 
 static struct blob_request request_of(struct import *im, const struct import_target *to)
 {

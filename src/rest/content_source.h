@@ -5,7 +5,7 @@
 #define REST_CONTENT_SOURCE_H
 
 #include "rest/call.h"
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 
 /* Sets the call's source. The pieces must live in the call's arena, and the call must have its
  * pin. */

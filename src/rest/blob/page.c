@@ -10,7 +10,7 @@
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"
 #include "rest/head/second.h"
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 
 enum { PAGE_WRITE_MAX = 4 << 20, VERSION_PAGED = 20201002 };
 

@@ -5,7 +5,7 @@
 #include "rest/blob/page.h"
 #include "rest/blob/request.h"
 #include "rest/copy/from_url.h"
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 
 struct page_from_url {
     struct blob_page_args args; /* first: run's argument */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A streamed body with the checksums that Put Blob and Put Block check: the sink between the body
- * and service/common/upload.h. */
+ * and service/common/content/upload.h. */
 #ifndef REST_BLOB_UPLOAD_H
 #define REST_BLOB_UPLOAD_H
 
 #include "rest/call.h"
-#include "service/common/upload.h"
+#include "service/common/content/upload.h"
 
 struct blob_upload {
     struct rest_sink base; /* first: the sink's functions get its address */

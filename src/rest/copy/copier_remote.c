@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "rest/copy/fetch.h"
-#include "service/common/interval_upload.h"
-#include "service/common/upload.h"
+#include "service/common/content/interval_upload.h"
+#include "service/common/content/upload.h"
 
 enum { STEP_BYTES = 32 << 20, PAGE_STEP_BYTES = 4 << 20, FAILURES_MAX = 10 };
 

@@ -8,8 +8,8 @@
 
 #include "net/pool.h"
 #include "rest/copy/source.h"
+#include "service/common/content/upload.h"
 #include "service/common/feed.h"
-#include "service/common/upload.h"
 #include "service/file/range.h"
 
 struct from_url {

@@ -11,7 +11,7 @@
 #include "rest/metadata.h"
 #include "rest/range.h"
 #include "rest/server.h"
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 #include "service/common/name.h"
 #include "service/file/copy_foreign.h"
 #include "service/file/keys.h"

@@ -4,7 +4,7 @@
 #define REST_FILE_UPLOAD_H
 
 #include "rest/call.h"
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 
 enum { FILE_RANGE_MAX = 4 << 20 };
 

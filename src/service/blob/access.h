@@ -9,7 +9,7 @@
 #include "service/blob/head.h"
 #include "service/blob/keys.h"
 #include "service/blob/path/tree.h"
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 
 /* The common arguments of every operation on a blob. */
 struct blob_request {

@@ -6,7 +6,7 @@
 
 #include "service/blob/access.h"
 #include "service/blob/keep.h"
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 #include "service/common/store.h"
 
 /* The properties that a client sends with a blob's content; Put Blob and Put Block List replace

@@ -7,7 +7,7 @@
 #include "service/blob/block.h"
 #include "service/blob/list.h"
 #include "service/blob/sweep.h"
-#include "service/common/upload.h"
+#include "service/common/content/upload.h"
 
 struct blob_fixture {
     struct clock clock;

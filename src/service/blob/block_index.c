@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 
 static void add(struct block_index *index, struct arena *a, struct block_index_entry entry)
 {

@@ -4,7 +4,7 @@
  * at the end. */
 #include "service/blob/blob_fixture.h"
 #include "service/blob/page.h"
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 
 enum { NAMES = 3, ITEMS_MAX = 400, CONTENT_BYTES = 9216, DAY = 86400 };
 

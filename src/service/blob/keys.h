@@ -14,7 +14,7 @@
  *   h I name 00 F1 time            of a soft-deleted snapshot, F2: of a soft-deleted version; apart
  *                                  from the others, so that a scan of those does not read these
  *   x I time (head's key from name) when a soft-deleted item is purged
- *   d I content offset             a chunk of a content's map (service/common/content.h)
+ *   d I content offset             a chunk of a content's map (service/common/content/content.h)
  *   p I content …                  a page blob's pages (page.h); P …: their past values
  *   r I content                    how many heads share the content, when more than one
  *   l I content row                the ids and sizes of the committed blocks of a content

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Page blobs: sparse contents of 512-byte pages, written anywhere (service/common/interval.h). The
- * pages of a blob and of its snapshots are one content with versioned rows (vrow.h), so a snapshot
- * copies nothing, and the changes since one are known.
+/* Page blobs: sparse contents of 512-byte pages, written anywhere
+ * (service/common/content/interval.h). The pages of a blob and of its snapshots are one content
+ * with versioned rows (vrow.h), so a snapshot copies nothing, and the changes since one are known.
  *
  *   p I content …                  the rows of the pages
  *   P I content (key) 00 through   their values when a snapshot was taken */
@@ -10,7 +10,7 @@
 
 #include "service/blob/blob.h"
 #include "service/blob/sweep.h"
-#include "service/common/interval.h"
+#include "service/common/content/interval.h"
 
 #define BLOB_PAGE_SIZE_MAX (8ULL << 40)
 

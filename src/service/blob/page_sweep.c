@@ -5,7 +5,7 @@
 
 #include "service/blob/page.h"
 #include "service/blob/sweep.h"
-#include "service/common/interval_fold.h"
+#include "service/common/content/interval_fold.h"
 
 enum { VOID_ROWS_MAX = 500 }; /* per step */
 

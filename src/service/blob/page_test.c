@@ -4,7 +4,7 @@
 
 #include "engine/fault.h"
 #include "service/blob/blob_fixture.h"
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 
 #define KIB 1024ULL
 

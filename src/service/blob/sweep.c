@@ -12,7 +12,7 @@
 #include "service/blob/path/path_across.h"
 #include "service/blob/path/path_move.h"
 #include "service/blob/protect.h"
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 #include "service/common/record.h"
 
 enum {

@@ -4,7 +4,7 @@
 #ifndef SERVICE_COMMON_FEED_H
 #define SERVICE_COMMON_FEED_H
 
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 
 enum { FEED_BYTES = 256 << 10 };
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "engine/wait.h"
-#include "service/common/interval_copy.h"
+#include "service/common/content/interval_copy.h"
 #include "service/common/records.h"
 #include "service/file/copy_foreign.h"
 #include "service/file/keys.h"

@@ -4,7 +4,7 @@
 #define SERVICE_FILE_NODE_H
 
 #include "core/guid.h"
-#include "service/common/interval.h"
+#include "service/common/content/interval.h"
 #include "service/common/lease.h"
 
 enum node_kind { NODE_FILE, NODE_DIRECTORY, NODE_SYMLINK };

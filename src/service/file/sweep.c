@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "engine/wait.h"
-#include "service/common/interval_fold.h"
+#include "service/common/content/interval_fold.h"
 #include "service/file/copy.h"
 #include "service/file/keys.h"
 #include "service/file/scope.h"

@@ -2,7 +2,7 @@
 /* FSCTL_SRV_REQUEST_RESUME_KEY and FSCTL_SRV_COPYCHUNK: the server copies data that the client
  * would otherwise read and write back. Between two files of one share the extents are shared;
  * within one file, or from another share, the bytes are copied through memory. */
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 #include "service/file/copy_range.h"
 #include "smb/commands/io.h"
 #include "smb/commands/ioctl.h"

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 #include "smb/commands/io.h"
 #include "smb/commands/session.h"
 #include "smb/drive.h"

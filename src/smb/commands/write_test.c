@@ -3,7 +3,7 @@
  * end of an extent, so that this part completes one, which the engine reports. */
 #include "smb/commands/write.h"
 
-#include "service/common/interval.h"
+#include "service/common/content/interval.h"
 #include "smb/smb_fixture.h"
 
 enum {

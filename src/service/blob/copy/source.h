@@ -7,7 +7,7 @@
 
 #include "service/blob/blob.h"
 #include "service/blob/copy/copy_state.h"
-#include "service/common/interval_copy.h"
+#include "service/common/content/interval_copy.h"
 
 enum { BLOB_SOURCE_PIECES = 1024 }; /* that one transaction takes over */
 

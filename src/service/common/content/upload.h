@@ -2,11 +2,11 @@
 /* An upload: a small body stays in memory and goes into the row; a larger one goes into extents
  * as it arrives, so a body of any length needs little memory. Nothing is visible until an update
  * adopts the pieces; upload_discard frees everything. One thread at a time. */
-#ifndef SERVICE_COMMON_UPLOAD_H
-#define SERVICE_COMMON_UPLOAD_H
+#ifndef SERVICE_COMMON_CONTENT_UPLOAD_H
+#define SERVICE_COMMON_CONTENT_UPLOAD_H
 
 #include "core/hash/md5_many.h"
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 #include "service/common/store.h"
 
 enum {

@@ -6,8 +6,8 @@
  * The service chooses a key prefix for each content. Each row is a chunk of the map, keyed by
  * prefix + the offset (big-endian) where it begins, so that one seek finds a range. The space
  * between two chunks is a hole. The rows that name an extent count as its references. */
-#ifndef SERVICE_COMMON_CONTENT_H
-#define SERVICE_COMMON_CONTENT_H
+#ifndef SERVICE_COMMON_CONTENT_CONTENT_H
+#define SERVICE_COMMON_CONTENT_CONTENT_H
 
 #include "service/common/store.h"
 

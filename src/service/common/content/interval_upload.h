@@ -2,11 +2,11 @@
 /* An upload into a range of an interval map (Put Range, Put Page): divided as the map requires,
  * small parts in memory, large ones into extents as they arrive. Nothing is visible until an
  * update adopts the pieces; interval_upload_discard frees everything. One thread at a time. */
-#ifndef SERVICE_COMMON_INTERVAL_UPLOAD_H
-#define SERVICE_COMMON_INTERVAL_UPLOAD_H
+#ifndef SERVICE_COMMON_CONTENT_INTERVAL_UPLOAD_H
+#define SERVICE_COMMON_CONTENT_INTERVAL_UPLOAD_H
 
 #include "core/hash/md5.h"
-#include "service/common/interval.h"
+#include "service/common/content/interval.h"
 
 struct interval_upload {
     struct engine *engine;

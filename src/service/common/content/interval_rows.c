@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/common/interval_rows.h"
+#include "service/common/content/interval_rows.h"
 
 #include <assert.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decodes and encodes the two kinds of rows of interval.h. Only interval*.c include this. */
-#ifndef SERVICE_COMMON_INTERVAL_ROWS_H
-#define SERVICE_COMMON_INTERVAL_ROWS_H
+#ifndef SERVICE_COMMON_CONTENT_INTERVAL_ROWS_H
+#define SERVICE_COMMON_CONTENT_INTERVAL_ROWS_H
 
-#include "service/common/interval.h"
+#include "service/common/content/interval.h"
 
 /* A part of an extent within the chunk. */
 struct chunk_piece {

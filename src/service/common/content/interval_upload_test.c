@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/common/interval_upload.h"
+#include "service/common/content/interval_upload.h"
 
 #include "core/test.h"
 #include "engine/mem/mem.h"

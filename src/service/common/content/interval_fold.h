@@ -3,10 +3,10 @@
  * unused, into one extent. It has three steps, so that no transaction waits for bytes: plan in a
  * view, copy outside, commit in an update. The update does nothing if the chunk has changed
  * meanwhile. */
-#ifndef SERVICE_COMMON_INTERVAL_FOLD_H
-#define SERVICE_COMMON_INTERVAL_FOLD_H
+#ifndef SERVICE_COMMON_CONTENT_INTERVAL_FOLD_H
+#define SERVICE_COMMON_CONTENT_INTERVAL_FOLD_H
 
-#include "service/common/interval.h"
+#include "service/common/content/interval.h"
 
 struct interval_fold {
     uint32_t chunk;

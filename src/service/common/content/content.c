@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 
 #include <assert.h>
 

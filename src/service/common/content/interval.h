@@ -16,10 +16,10 @@
  *
  * All rows are versioned (vrow.h) and each piece has the stamp of its write. So a snapshot
  * costs nothing, and the changes between two snapshots are known. */
-#ifndef SERVICE_COMMON_INTERVAL_H
-#define SERVICE_COMMON_INTERVAL_H
+#ifndef SERVICE_COMMON_CONTENT_INTERVAL_H
+#define SERVICE_COMMON_CONTENT_INTERVAL_H
 
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 #include "service/common/vrow.h"
 
 #define INTERVAL_CHUNK_BYTES ((uint64_t)EXTENT_BYTES_MAX)

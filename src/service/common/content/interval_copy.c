@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/common/interval_copy.h"
+#include "service/common/content/interval_copy.h"
 
 #include <assert.h>
 
-#include "service/common/interval_rows.h"
+#include "service/common/content/interval_rows.h"
 #include "service/common/rows.h"
 
 /* ---- listing ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interval map against a plain array of bytes: random writes, holes, snapshots and folds. */
-#include "service/common/interval.h"
+#include "service/common/content/interval.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "core/test.h"
 #include "engine/mem/mem.h"
 #include "engine/wait.h"
-#include "service/common/interval_fold.h"
+#include "service/common/content/interval_fold.h"
 
 enum { MODEL_BYTES = (8 << 20) + 777777, SNAPSHOTS_MAX = 6 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/common/upload.h"
+#include "service/common/content/upload.h"
 
 #include <assert.h>
 

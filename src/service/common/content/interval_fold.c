@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/common/interval_fold.h"
+#include "service/common/content/interval_fold.h"
 
 #include <assert.h>
 
 #include "engine/wait.h"
-#include "service/common/interval_rows.h"
+#include "service/common/content/interval_rows.h"
 
 enum {
     WORTH_BLOCKS = 512, /* half of a chunk's blocks, so that the copy costs at most twice what it

@@ -2,10 +2,10 @@
 /* Copies a content by reference: the copy's rows name the same extents. A view lists the rows of
  * the source; updates of the copy's partition take them over, a bounded number at a time. Each
  * update reads the listed rows again, so the extents certainly exist. */
-#ifndef SERVICE_COMMON_INTERVAL_COPY_H
-#define SERVICE_COMMON_INTERVAL_COPY_H
+#ifndef SERVICE_COMMON_CONTENT_INTERVAL_COPY_H
+#define SERVICE_COMMON_CONTENT_INTERVAL_COPY_H
 
-#include "service/common/interval.h"
+#include "service/common/content/interval.h"
 
 struct interval_copy_row {
     struct str rest; /* the key after the content's prefix */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing: adds pieces, cuts holes, removes rows. */
-#include "service/common/interval.h"
+#include "service/common/content/interval.h"
 
 #include <assert.h>
 
-#include "service/common/interval_rows.h"
+#include "service/common/content/interval_rows.h"
 
 enum {
     FOLD_PIECES = 512,   /* a chunk with more pieces should be folded */

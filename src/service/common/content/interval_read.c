@@ -2,7 +2,7 @@
 /* Reading: finds the written parts of a range; blocks cover chunks. */
 #include <assert.h>
 
-#include "service/common/interval_rows.h"
+#include "service/common/content/interval_rows.h"
 
 const struct interval_limits INTERVAL_LIMITS_DEFAULT = {
     .pieces_max = 4096,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/common/content.h"
+#include "service/common/content/content.h"
 
 #include "core/crc/crc64.h"
 #include "core/test.h"
 #include "engine/mem/mem.h"
 #include "engine/wait.h"
-#include "service/common/upload.h"
+#include "service/common/content/upload.h"
 
 struct fixture {
     struct clock clock;
