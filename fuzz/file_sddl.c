@@ -3,7 +3,7 @@
  * same. */
 #include <assert.h>
 
-#include "service/file/sddl.h"
+#include "service/file/security/sddl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,8 +10,8 @@
 #include "core/mem.h"
 #include "core/thread.h"
 #include "rest/copy/copier_remote.h"
-#include "service/file/copy.h"
-#include "service/file/copy_foreign.h"
+#include "service/file/copy/copy.h"
+#include "service/file/copy/copy_foreign.h"
 #include "service/file/keys.h"
 
 enum {

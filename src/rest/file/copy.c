@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copy File, Abort Copy File and Put Range From URL. */
-#include "service/file/copy.h"
+#include "service/file/copy/copy.h"
 #include "rest/blob/request.h"
 #include "rest/copy/copier.h"
 #include "rest/copy/fetch.h"
@@ -13,7 +13,7 @@
 #include "rest/server.h"
 #include "service/common/content/interval_upload.h"
 #include "service/common/name.h"
-#include "service/file/copy_foreign.h"
+#include "service/file/copy/copy_foreign.h"
 #include "service/file/keys.h"
 #include "service/file/range.h"
 

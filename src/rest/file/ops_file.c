@@ -8,15 +8,15 @@
 #include "rest/policy_xml.h"
 #include "rest/service_properties.h"
 #include "rest/user_delegation_key.h"
-#include "service/file/copy.h"
+#include "service/file/copy/copy.h"
 #include "service/file/directory.h"
 #include "service/file/file.h"
 #include "service/file/link.h"
 #include "service/file/list.h"
 #include "service/file/opens/handles.h"
-#include "service/file/permission_ops.h"
 #include "service/file/range.h"
 #include "service/file/rename.h"
+#include "service/file/security/permission_ops.h"
 #include "service/file/share.h"
 
 enum { PERMISSION_BODY_MAX = 64 << 10 };

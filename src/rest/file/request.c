@@ -11,7 +11,7 @@
 #include "rest/metadata.h"
 #include "service/common/name.h"
 #include "service/file/keys.h"
-#include "service/file/sddl.h"
+#include "service/file/security/sddl.h"
 
 enum { PERMISSION_HEADER_MAX = 8 << 10 };
 

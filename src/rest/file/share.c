@@ -16,8 +16,8 @@
 #include "service/common/name.h"
 #include "service/common/service_properties.h"
 #include "service/file/keys.h"
-#include "service/file/permission_ops.h"
-#include "service/file/sddl.h"
+#include "service/file/security/permission_ops.h"
+#include "service/file/security/sddl.h"
 
 enum { VERSION_USAGE_BYTES = 20180328 };
 #define GIB (1ULL << 30)

@@ -5,7 +5,7 @@
 
 #include "service/file/ea.h"
 #include "service/file/rename.h"
-#include "service/file/rights.h"
+#include "service/file/security/rights.h"
 
 static const struct interval_limits READ_LIMITS = {.pieces_max = 8192, .inline_max = 8 << 20};
 

@@ -2,10 +2,10 @@
 /* The transactions by id, as a front end with handles drives them. */
 #include "service/file/by_id.h"
 
-#include "service/file/copy_range.h"
+#include "service/file/copy/copy_range.h"
 #include "service/file/file_fixture.h"
-#include "service/file/rights.h"
-#include "service/file/sddl.h"
+#include "service/file/security/rights.h"
+#include "service/file/security/sddl.h"
 
 static struct file_at at_path(struct world *w, const char *path)
 {

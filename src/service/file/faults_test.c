@@ -5,7 +5,7 @@
 #include "engine/fault.h"
 #include "service/common/fault_fixture.h"
 #include "service/file/file_fixture.h"
-#include "service/file/permission_ops.h"
+#include "service/file/security/permission_ops.h"
 
 /* One operation of the loop. */
 typedef struct err operation(struct world *w);

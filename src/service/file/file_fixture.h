@@ -6,7 +6,7 @@
 
 #include "core/test.h"
 #include "service/common/store.h"
-#include "service/file/copy.h"
+#include "service/file/copy/copy.h"
 #include "service/file/directory.h"
 #include "service/file/file.h"
 #include "service/file/keys.h"

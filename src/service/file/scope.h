@@ -9,7 +9,7 @@
 #include "service/file/opens/change.h"
 #include "service/file/opens/pass.h"
 #include "service/file/path.h"
-#include "service/file/permission.h"
+#include "service/file/security/permission.h"
 #include "service/file/share.h"
 
 /* Lives as long as the transaction, in place: it points into itself. */

@@ -5,7 +5,7 @@
 
 #include "engine/wait.h"
 #include "service/common/content/interval_fold.h"
-#include "service/file/copy.h"
+#include "service/file/copy/copy.h"
 #include "service/file/keys.h"
 #include "service/file/scope.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/container.h"
 #include "service/file/ea.h"
-#include "service/file/rights.h"
+#include "service/file/security/rights.h"
 #include "smb/commands/close.h"
 #include "smb/commands/info.h"
 #include "smb/commands/session.h"

@@ -2,7 +2,7 @@
 /* Parses a CREATE request. */
 #include "core/text/utf16.h"
 #include "core/time.h"
-#include "service/file/rights.h"
+#include "service/file/security/rights.h"
 #include "smb/commands/create.h"
 #include "smb/commands/ea.h"
 

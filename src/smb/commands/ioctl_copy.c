@@ -3,7 +3,7 @@
  * would otherwise read and write back. Between two files of one share the extents are shared;
  * within one file, or from another share, the bytes are copied through memory. */
 #include "service/common/content/interval_upload.h"
-#include "service/file/copy_range.h"
+#include "service/file/copy/copy_range.h"
 #include "smb/commands/io.h"
 #include "smb/commands/ioctl.h"
 #include "smb/commands/session.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/file/copy_range.h"
+#include "service/file/copy/copy_range.h"
 
 #include <assert.h>
 

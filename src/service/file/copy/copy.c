@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/file/copy.h"
+#include "service/file/copy/copy.h"
 
 #include <assert.h>
 
 #include "engine/wait.h"
 #include "service/common/content/interval_copy.h"
 #include "service/common/records.h"
-#include "service/file/copy_foreign.h"
+#include "service/file/copy/copy_foreign.h"
 #include "service/file/keys.h"
 
 enum { STEP_ROWS = 512 };

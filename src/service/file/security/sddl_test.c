@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/file/sddl.h"
+#include "service/file/security/sddl.h"
 
 #include "core/test.h"
 

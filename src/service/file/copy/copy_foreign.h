@@ -2,8 +2,8 @@
 /* Copies from anything other than a file of this server: from a blob of this server, whose extents
  * the file then shares, or from another server. It is a job (service/blob/copy/copy_job.h) in the
  * share's partition, under the id of the file; the copier runs it. */
-#ifndef SERVICE_FILE_COPY_FOREIGN_H
-#define SERVICE_FILE_COPY_FOREIGN_H
+#ifndef SERVICE_FILE_COPY_COPY_FOREIGN_H
+#define SERVICE_FILE_COPY_COPY_FOREIGN_H
 
 #include "service/blob/copy/copy_job.h"
 #include "service/file/access.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies ranges from one open file to another of the same share: the extents are shared, and only
  * rows are read and written. */
-#ifndef SERVICE_FILE_COPY_RANGE_H
-#define SERVICE_FILE_COPY_RANGE_H
+#ifndef SERVICE_FILE_COPY_COPY_RANGE_H
+#define SERVICE_FILE_COPY_COPY_RANGE_H
 
 #include "service/file/by_id.h"
 

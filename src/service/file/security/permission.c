@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/file/permission.h"
+#include "service/file/security/permission.h"
 
 #include <assert.h>
 
 #include "core/hash/hmac.h"
 #include "service/common/rows.h"
 #include "service/file/keys.h"
-#include "service/file/sddl.h"
+#include "service/file/security/sddl.h"
 
 /* The descriptor of a share's root in the cloud: administrators and the system have full access,
  * authenticated users change, users read. */

@@ -2,8 +2,8 @@
 /* Security descriptors: the owner of a file or directory and its permissions. They are stored and
  * compared in one binary form (self-relative, parts in a fixed order), which SMB sends unchanged;
  * REST shows them as SDDL text (sddl.h). */
-#ifndef SERVICE_FILE_SD_H
-#define SERVICE_FILE_SD_H
+#ifndef SERVICE_FILE_SECURITY_SD_H
+#define SERVICE_FILE_SECURITY_SD_H
 
 #include "core/arena.h"
 #include "core/err.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Security descriptors as text, in Microsoft's Security Descriptor Definition Language:
  * "O:BAG:SYD:AI(A;OICI;FA;;;BA)…". */
-#ifndef SERVICE_FILE_SDDL_H
-#define SERVICE_FILE_SDDL_H
+#ifndef SERVICE_FILE_SECURITY_SDDL_H
+#define SERVICE_FILE_SECURITY_SDDL_H
 
 #include "core/buf.h"
-#include "service/file/sd.h"
+#include "service/file/security/sd.h"
 
 /* Parses the text; all of *out is in the arena. Accounts that only a domain knows (DA, DU, …) and
  * conditional or object entries are refused. ERR_INVALID_FILE_PERMISSION. */

@@ -4,8 +4,8 @@
  * Administrators, Users, Authenticated Users, Network and Everyone; it has no privileges; and a
  * right that a descriptor denies remains denied until the user changes the descriptor. (REST does
  * not check descriptors: a caller that may write there may write anything.) */
-#ifndef SERVICE_FILE_RIGHTS_H
-#define SERVICE_FILE_RIGHTS_H
+#ifndef SERVICE_FILE_SECURITY_RIGHTS_H
+#define SERVICE_FILE_SECURITY_RIGHTS_H
 
 #include "service/file/scope.h"
 

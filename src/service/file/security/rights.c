@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/file/rights.h"
+#include "service/file/security/rights.h"
 
 static bool is_client(struct str sid)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The security descriptors of a share, each stored once under a hash of itself, which clients see
  * as the permission key. They are never changed, and kept as long as the share. */
-#ifndef SERVICE_FILE_PERMISSION_H
-#define SERVICE_FILE_PERMISSION_H
+#ifndef SERVICE_FILE_SECURITY_PERMISSION_H
+#define SERVICE_FILE_SECURITY_PERMISSION_H
 
 #include "engine/engine.h"
 #include "service/file/node.h"
-#include "service/file/sd.h"
+#include "service/file/security/sd.h"
 
 /* "8811788780590250410*9277140604281600160". */
 void permission_key_put(struct buf *b, const struct permission_key *key);

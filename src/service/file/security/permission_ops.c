@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/file/permission_ops.h"
+#include "service/file/security/permission_ops.h"
 
 #include <assert.h>
 

@@ -6,8 +6,8 @@
  * A view of the source's partition reads the source; the transactions on the destination check with
  * every row they copy that it has not changed. A write to the source during the copy fails the
  * copy. */
-#ifndef SERVICE_FILE_COPY_H
-#define SERVICE_FILE_COPY_H
+#ifndef SERVICE_FILE_COPY_COPY_H
+#define SERVICE_FILE_COPY_COPY_H
 
 #include "service/common/store.h"
 #include "service/file/access.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/file/sd.h"
+#include "service/file/security/sd.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/file/copy_foreign.h"
+#include "service/file/copy/copy_foreign.h"
 
 #include <assert.h>
 

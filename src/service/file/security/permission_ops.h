@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Storing a security descriptor in a share, and reading it by its key. */
-#ifndef SERVICE_FILE_PERMISSION_OPS_H
-#define SERVICE_FILE_PERMISSION_OPS_H
+#ifndef SERVICE_FILE_SECURITY_PERMISSION_OPS_H
+#define SERVICE_FILE_SECURITY_PERMISSION_OPS_H
 
-#include "service/file/permission.h"
+#include "service/file/security/permission.h"
 
 struct permission_args {
     struct arena *arena;
