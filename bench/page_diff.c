@@ -11,7 +11,7 @@
 #include "core/test.h"
 #include "engine/local/local.h"
 #include "engine/wait.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/common/content/interval_upload.h"
 
 #define SIZE (1ULL << 40)

@@ -6,7 +6,7 @@
 #include "import/azurite_content.h"
 #include "import/azurite_internal.h"
 #include "service/blob/blob.h"
-#include "service/blob/tags.h"
+#include "service/blob/tags/tags.h"
 #include "service/common/metadata.h"
 #include "service/common/name.h"
 

@@ -3,8 +3,8 @@
 
 #include "core/text/base64.h"
 #include "service/blob/append.h"
-#include "service/blob/block.h"
-#include "service/blob/page.h"
+#include "service/blob/block/block.h"
+#include "service/blob/page/page.h"
 #include "service/common/content/interval_upload.h"
 #include "service/common/content/upload.h"
 

@@ -12,7 +12,7 @@
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"
 #include "rest/server.h"
-#include "service/blob/block_stage.h"
+#include "service/blob/block/block_stage.h"
 
 /* ---- Put Block ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Find Blobs by Tags, of an account and of a container: decode and encode. The body is written
  * while the index is read. */
-#include "service/blob/find.h"
+#include "service/blob/tags/find.h"
 
 #include "core/text/base64.h"
 #include "core/text/xml.h"
@@ -10,7 +10,7 @@
 #include "rest/blob/request.h"
 #include "rest/blob/tags.h"
 #include "rest/listing.h"
-#include "service/blob/tags.h"
+#include "service/blob/tags/tags.h"
 #include "service/common/name.h"
 #include "service/common/pairs.h"
 

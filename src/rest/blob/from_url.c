@@ -15,7 +15,7 @@
 #include "rest/blob/upload.h"
 #include "rest/metadata.h"
 #include "service/blob/append.h"
-#include "service/blob/block.h"
+#include "service/blob/block/block.h"
 
 #define MIB (1ULL << 20)
 

@@ -5,7 +5,7 @@
 
 #include "core/text/uri.h"
 #include "rest/call.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 
 /* x-ms-blob-content-length and the sequence number's headers; after args->http was read. */
 struct err rest_blob_read_page_change(struct rest_call *call, struct blob_set_args *args);

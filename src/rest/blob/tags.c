@@ -7,7 +7,7 @@
 #include "rest/blob/ops.h"
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"
-#include "service/blob/tags.h"
+#include "service/blob/tags/tags.h"
 
 enum { TAGS_HEADER_MAX = 2048, VERSION_BLOB_CONDITIONS = 20260206 };
 

@@ -9,7 +9,7 @@
 #include "core/text/xml.h"
 #include "rest/blob/tags.h"
 #include "rest/server.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/common/metadata.h"
 #include "service/common/pairs.h"
 

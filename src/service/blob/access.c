@@ -7,7 +7,7 @@
 #include "service/blob/keep.h"
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"
-#include "service/blob/tag_index.h"
+#include "service/blob/tags/tag_index.h"
 #include "service/common/rows.h"
 
 /* The most that a request removes itself; the sweeper removes the rest, so that deleting a blob

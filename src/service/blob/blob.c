@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "service/blob/copy/copy_state.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/blob/path/path.h"
 #include "service/blob/path/path_move.h"
 #include "service/blob/path/path_trash.h"

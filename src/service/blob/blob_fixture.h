@@ -4,7 +4,7 @@
 #define SERVICE_BLOB_BLOB_FIXTURE_H
 
 #include "core/test.h"
-#include "service/blob/block.h"
+#include "service/blob/block/block.h"
 #include "service/blob/list.h"
 #include "service/blob/sweep.h"
 #include "service/common/content/upload.h"

@@ -4,7 +4,7 @@
 #include "engine/fault.h"
 #include "service/blob/blob_fixture.h"
 #include "service/blob/protect.h"
-#include "service/blob/tags.h"
+#include "service/blob/tags/tags.h"
 #include "service/blob/tier.h"
 
 static int64_t a_snapshot;

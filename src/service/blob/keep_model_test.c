@@ -3,7 +3,7 @@
  * off in between. The blobs and their contents must equal a simple model, and nothing may be left
  * at the end. */
 #include "service/blob/blob_fixture.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/common/content/interval_upload.h"
 
 enum { NAMES = 3, ITEMS_MAX = 400, CONTENT_BYTES = 9216, DAY = 86400 };

@@ -2,8 +2,8 @@
 /* The items kept of a blob, and for how long: each cell of the last table of docs/blob-kinds.md. */
 #include "service/blob/append.h"
 #include "service/blob/blob_fixture.h"
-#include "service/blob/find.h"
-#include "service/blob/tags.h"
+#include "service/blob/tags/find.h"
+#include "service/blob/tags/tags.h"
 #include "service/blob/tier.h"
 
 enum { DAY_SECONDS = 86400 };

@@ -5,10 +5,10 @@
 
 #include "engine/wait.h"
 #include "service/blob/access.h"
-#include "service/blob/block.h"
+#include "service/blob/block/block.h"
 #include "service/blob/keep.h"
 #include "service/blob/keys.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/blob/path/path_across.h"
 #include "service/blob/path/path_move.h"
 #include "service/blob/protect.h"

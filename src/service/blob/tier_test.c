@@ -3,7 +3,7 @@
 
 #include "service/blob/append.h"
 #include "service/blob/blob_fixture.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 
 enum { HOUR = 3600 };
 

@@ -2,7 +2,7 @@
 /* Rows as written by the version before the field tables, each with every field: they can still be
  * read, and are written with the same bytes. Do not add later fields here. */
 #include "core/test.h"
-#include "service/blob/block.h"
+#include "service/blob/block/block.h"
 #include "service/blob/copy/copy_job.h"
 #include "service/blob/copy/copy_state.h"
 #include "service/common/policy.h"

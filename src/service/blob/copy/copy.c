@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "service/blob/keep.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/blob/tier.h"
 
 static enum blob_type type_of(const struct blob_copy_args *args)

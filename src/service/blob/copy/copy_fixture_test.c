@@ -2,7 +2,7 @@
 #include "service/blob/copy/copy_fixture.h"
 
 #include "service/blob/append.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 
 struct blob_source cf_source(struct blob_fixture *f, const char *name)
 {

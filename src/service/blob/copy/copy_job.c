@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "engine/wait.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/blob/sweep.h"
 #include "service/common/records.h"
 #include "service/common/rows.h"

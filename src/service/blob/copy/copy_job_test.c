@@ -4,7 +4,7 @@
 #include "service/blob/append.h"
 #include "service/blob/copy/copy_fixture.h"
 #include "service/blob/copy/incremental.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 
 /* ---- a copy that takes more than one transaction ---- */
 

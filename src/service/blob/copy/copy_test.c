@@ -4,7 +4,7 @@
 #include "engine/wait.h"
 #include "service/blob/append.h"
 #include "service/blob/copy/copy_fixture.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/blob/tier.h"
 #include "service/common/fault_fixture.h"
 

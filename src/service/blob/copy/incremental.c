@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/copy/incremental.h"
 
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 
 enum { PATCHES_MAX = 512, PIECES_MAX = 4096 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/copy/source.h"
 
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/common/rows.h"
 
 enum { SHARED_PIECE_BYTES = 64 << 10, SHARED_PIECES_MIN = 16, INLINE_BYTES_MAX = 4 << 20 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "service/blob/append.h"
-#include "service/blob/block.h"
+#include "service/blob/block/block.h"
 #include "service/blob/path/path_merge.h"
 #include "service/blob/protect.h"
 

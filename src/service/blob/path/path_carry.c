@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
-#include "service/blob/block.h"
+#include "service/blob/block/block.h"
 #include "service/blob/copy/copy_state.h"
 #include "service/common/name.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/mem.h"
 #include "engine/wait.h"
-#include "service/blob/block.h"
+#include "service/blob/block/block.h"
 
 enum {
     RUN_BYTES_MAX = EXTENT_BYTES_MAX, /* inline bytes, which become one extent */

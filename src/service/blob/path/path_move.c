@@ -3,7 +3,7 @@
  * it. */
 #include <assert.h>
 
-#include "service/blob/block.h"
+#include "service/blob/block/block.h"
 #include "service/blob/list.h"
 #include "service/blob/path/path.h"
 #include "service/blob/path/path_flat.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/tags.h"
+#include "service/blob/tags/tags.h"
 
 #include <assert.h>
 

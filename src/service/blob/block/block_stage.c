@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/block_stage.h"
+#include "service/blob/block/block_stage.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  * Tags and values hold no NUL (blob_tags_check), so rows sort by tag, then value, then name.
  * Previous versions are apart, so that a search for blobs does not read them. Snapshots and
  * soft-deleted items are not indexed. */
-#ifndef SERVICE_BLOB_TAG_INDEX_H
-#define SERVICE_BLOB_TAG_INDEX_H
+#ifndef SERVICE_BLOB_TAGS_TAG_INDEX_H
+#define SERVICE_BLOB_TAGS_TAG_INDEX_H
 
 #include "engine/engine.h"
 

@@ -3,7 +3,7 @@
  * by small writes into one extent again. */
 #include <assert.h>
 
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/blob/sweep.h"
 #include "service/common/content/interval_fold.h"
 

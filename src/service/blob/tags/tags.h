@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A blob's tags: names and values, separate from its metadata, by which it can be found (find.h).
  * Setting them is not a write of the blob: its ETag and time do not change. */
-#ifndef SERVICE_BLOB_TAGS_H
-#define SERVICE_BLOB_TAGS_H
+#ifndef SERVICE_BLOB_TAGS_TAGS_H
+#define SERVICE_BLOB_TAGS_TAGS_H
 
 #include "service/blob/access.h"
 #include "service/common/pairs.h"

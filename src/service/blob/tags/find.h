@@ -4,8 +4,8 @@
  * equality, it leads: its rows are in the order of names, so the search can skip ahead to names
  * that satisfy the other equalities. Otherwise the first comparison leads, with rows in the order
  * of values. Previous versions, if requested, follow the blobs of their container. */
-#ifndef SERVICE_BLOB_FIND_H
-#define SERVICE_BLOB_FIND_H
+#ifndef SERVICE_BLOB_TAGS_FIND_H
+#define SERVICE_BLOB_TAGS_FIND_H
 
 #include "service/blob/access.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The blocks of a blob by id, for Put Block List. In the given arena, or in the transaction's. */
-#ifndef SERVICE_BLOB_BLOCK_INDEX_H
-#define SERVICE_BLOB_BLOCK_INDEX_H
+#ifndef SERVICE_BLOB_BLOCK_BLOCK_INDEX_H
+#define SERVICE_BLOB_BLOCK_BLOCK_INDEX_H
 
 #include "engine/engine.h"
 

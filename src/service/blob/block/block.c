@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/block.h"
+#include "service/blob/block/block.h"
 
 #include <assert.h>
 
-#include "service/blob/block_index.h"
-#include "service/blob/block_stage.h"
+#include "service/blob/block/block_index.h"
+#include "service/blob/block/block_stage.h"
 #include "service/common/records.h"
 
 /* ---- the set's row ---- */

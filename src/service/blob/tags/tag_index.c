@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/tag_index.h"
+#include "service/blob/tags/tag_index.h"
 
 #include "service/common/pairs.h"
 

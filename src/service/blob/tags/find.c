@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/find.h"
+#include "service/blob/tags/find.h"
 
 #include "service/blob/protect.h"
-#include "service/blob/tag_index.h"
-#include "service/blob/tags.h"
+#include "service/blob/tags/tag_index.h"
+#include "service/blob/tags/tags.h"
 #include "service/common/name.h"
 #include "service/common/rows.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#include "service/blob/page_clears.h"
+#include "service/blob/page/page_clears.h"
 #include "service/blob/sweep.h"
 #include "service/blob/tier.h"
 

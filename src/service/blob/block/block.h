@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks: staged one by one, then made into a blob by a list of their ids. */
-#ifndef SERVICE_BLOB_BLOCK_H
-#define SERVICE_BLOB_BLOCK_H
+#ifndef SERVICE_BLOB_BLOCK_BLOCK_H
+#define SERVICE_BLOB_BLOCK_BLOCK_H
 
 #include "service/blob/blob.h"
 

@@ -5,8 +5,8 @@
  *
  *   p I content …                  the rows of the pages
  *   P I content (key) 00 through   their values when a snapshot was taken */
-#ifndef SERVICE_BLOB_PAGE_H
-#define SERVICE_BLOB_PAGE_H
+#ifndef SERVICE_BLOB_PAGE_PAGE_H
+#define SERVICE_BLOB_PAGE_PAGE_H
 
 #include "service/blob/blob.h"
 #include "service/blob/sweep.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/tags.h"
+#include "service/blob/tags/tags.h"
 
 #include "service/blob/append.h"
 #include "service/blob/blob_fixture.h"
-#include "service/blob/find.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 #include "service/blob/protect.h"
+#include "service/blob/tags/find.h"
 
 /* "a=1,b=2" */
 static struct str tags_of(struct blob_fixture *f, const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/page.h"
-#include "service/blob/page_clears.h"
+#include "service/blob/page/page.h"
+#include "service/blob/page/page_clears.h"
 
 #include "engine/fault.h"
 #include "service/blob/blob_fixture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/block_index.h"
+#include "service/blob/block/block_index.h"
 
 #include <assert.h>
 #include <stdlib.h>

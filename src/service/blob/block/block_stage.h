@@ -7,11 +7,11 @@
  * provided that the blob and its uncommitted blocks have not changed since the first step. The
  * first step also leaves a note for the sweeper, which removes a staged content that is never
  * committed. */
-#ifndef SERVICE_BLOB_BLOCK_STAGE_H
-#define SERVICE_BLOB_BLOCK_STAGE_H
+#ifndef SERVICE_BLOB_BLOCK_BLOCK_STAGE_H
+#define SERVICE_BLOB_BLOCK_BLOCK_STAGE_H
 
-#include "service/blob/block.h"
-#include "service/blob/block_index.h"
+#include "service/blob/block/block.h"
+#include "service/blob/block/block_index.h"
 #include "service/blob/sweep.h"
 
 enum {

@@ -8,8 +8,8 @@
  * the differences to a copy of the snapshot is still correct, because the dropped ranges are clear
  * there anyway. The differences never report more than was cleared: pages that were written again
  * are found by reading the changed rows. */
-#ifndef SERVICE_BLOB_PAGE_CLEARS_H
-#define SERVICE_BLOB_PAGE_CLEARS_H
+#ifndef SERVICE_BLOB_PAGE_PAGE_CLEARS_H
+#define SERVICE_BLOB_PAGE_PAGE_CLEARS_H
 
 #include "core/buf.h"
 #include "service/common/vrow.h"

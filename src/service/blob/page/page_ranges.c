@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Get Page Ranges: the written pages, or the changes since a snapshot. The cost is proportional to
  * the written parts, however large the blob is. */
-#include "service/blob/page.h"
-#include "service/blob/page_clears.h"
+#include "service/blob/page/page.h"
+#include "service/blob/page/page_clears.h"
 
 enum { LOOP_BYTES_MAX = 64 << 20 }; /* bytes of a blob that may be examined on an event loop */
 

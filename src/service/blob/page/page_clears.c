@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/page_clears.h"
+#include "service/blob/page/page_clears.h"
 
 #include <assert.h>
 
 #include "core/wire.h"
-#include "service/blob/page.h"
+#include "service/blob/page/page.h"
 
 /* The new entry cuts at most one old entry in two, and is itself one more. */
 enum { GROWN_MAX = PAGE_CLEARS_MAX + 2 };
