@@ -48,6 +48,11 @@ check_second() {
         sed 's/$/ -- read it through second.h/'
 }
 
+# A folder is one list that a reader looks through: at most 60 files, tests and headers included.
+check_rooms() {
+    find src -type f | sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 60 { print $2 ": " $1 " files, 60 at most" }'
+}
+
 check_headers() {
     find src -name '*.h' | while read -r header; do
         grep -rqE "(#include \"|-include src/)${header#src/}" src test fuzz bench Makefile 2>/dev/null ||
@@ -58,6 +63,7 @@ check_headers() {
 bad=$(
     check_text
     check_second
+    check_rooms
     if [ "${1:-}" = whole ]; then
         check_operations
         check_headers
