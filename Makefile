@@ -236,8 +236,9 @@ FUZZ_FLAGS := -g1 -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,
 # Two thirds of the files: parsers are in the lower layers and use neither the local engine nor, except for these five,
 # the REST front end.
 FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/config/% src/serve/% src/engine/local/% src/rest/% src/admin/%,$(SRC)) \
-              $(addprefix src/rest/,multipart.c structured.c table/json_read.c table/json_write.c dfs/properties.c) \
+              $(addprefix src/rest/,multipart.c body/structured.c table/json_read.c table/json_write.c dfs/properties.c) \
               src/smb/smb_user_test.c
+$(foreach f,$(FUZZ_SRC),$(if $(wildcard $f),,$(error FUZZ_SRC names $f, which does not exist)))
 FUZZ_OBJ   := $(FUZZ_SRC:%.c=build/fuzz/obj/%.o)
 
 build/fuzz/obj/%.o: %.c
