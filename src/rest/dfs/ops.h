@@ -21,8 +21,6 @@ struct err rest_create_path_encode(struct rest_call *call);
 void rest_create_path_explain(struct rest_call *call, struct err error);
 struct err rest_rename_path_decode(struct rest_call *call);
 struct err rest_rename_path_start(struct rest_call *call);
-/* Of append and flush. */
-struct err rest_write_path_start(struct rest_call *call);
 struct err rest_rename_path_encode(struct rest_call *call);
 struct err rest_delete_path_decode(struct rest_call *call);
 struct err rest_delete_path_encode(struct rest_call *call);
@@ -48,7 +46,8 @@ struct err rest_set_path_properties_encode(struct rest_call *call);
 struct err rest_set_path_access_control_recursive_decode(struct rest_call *call);
 struct err rest_set_path_access_control_recursive_encode(struct rest_call *call);
 
-/* write.c */
+/* write.c; append and flush share their start */
+struct err rest_write_path_start(struct rest_call *call);
 struct err rest_append_path_decode(struct rest_call *call);
 struct err rest_append_path_encode(struct rest_call *call);
 struct err rest_flush_path_decode(struct rest_call *call);

@@ -7,7 +7,7 @@
 
 typedef struct err file_rest_fn(struct rest_call *call);
 
-/* file_share.c */
+/* share.c */
 file_rest_fn rest_create_share_decode, rest_create_share_encode;
 file_rest_fn rest_get_share_decode, rest_get_share_properties_encode,
     rest_get_share_metadata_encode;
@@ -22,11 +22,11 @@ file_rest_fn rest_restore_share_decode;
 file_rest_fn rest_create_permission_decode, rest_create_permission_encode;
 file_rest_fn rest_get_permission_decode, rest_get_permission_encode;
 
-/* file_list.c */
+/* list.c */
 file_rest_fn rest_list_shares_decode, rest_list_shares_encode;
 file_rest_fn rest_list_directory_decode, rest_list_directory_encode;
 
-/* file_node.c */
+/* node.c */
 file_rest_fn rest_create_directory_decode, rest_create_directory_encode;
 file_rest_fn rest_get_directory_decode, rest_get_directory_properties_encode;
 file_rest_fn rest_get_directory_metadata_encode;
@@ -45,19 +45,19 @@ file_rest_fn rest_create_symbolic_link_decode, rest_create_link_encode;
 file_rest_fn rest_get_symbolic_link_decode, rest_get_symbolic_link_encode;
 file_rest_fn rest_create_hard_link_decode;
 
-/* file_range.c */
+/* range.c */
 file_rest_fn rest_get_file_decode, rest_get_file_start, rest_get_file_encode;
 file_rest_fn rest_put_range_decode, rest_put_range_encode;
 file_rest_fn rest_list_ranges_decode, rest_list_ranges_start, rest_list_ranges_encode;
 void rest_get_file_explain(struct rest_call *call, struct err error);
 
-/* file_copy.c */
+/* copy.c */
 file_rest_fn rest_copy_file_decode, rest_copy_file_start, rest_copy_file_encode;
 file_rest_fn rest_abort_copy_file_decode, rest_abort_copy_file_encode;
 file_rest_fn rest_put_range_from_url_decode, rest_put_range_from_url_start;
 file_rest_fn rest_put_range_from_url_encode;
 
-/* file_handle.c */
+/* handle.c */
 file_rest_fn rest_list_handles_decode, rest_list_handles_encode;
 file_rest_fn rest_force_close_handles_decode, rest_force_close_handles_encode;
 

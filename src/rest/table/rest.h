@@ -26,7 +26,7 @@ struct key_clip rest_table_clip_of(const struct rest_call *call);
 
 typedef struct err rest_table_fn(struct rest_call *call);
 
-/* table_table.c */
+/* table.c */
 rest_table_fn rest_query_tables_decode, rest_query_tables_encode;
 rest_table_fn rest_get_table_decode, rest_get_table_encode;
 rest_table_fn rest_create_table_decode, rest_create_table_encode;
@@ -34,17 +34,17 @@ rest_table_fn rest_delete_table_decode, rest_delete_table_encode;
 rest_table_fn rest_get_table_acl_decode, rest_get_table_acl_encode;
 rest_table_fn rest_set_table_acl_decode, rest_set_table_acl_encode;
 
-/* table_entity.c; the args of all that change an entity begin with its struct entity_change */
+/* entity.c; the args of all that change an entity begin with its struct entity_change */
 rest_table_fn rest_insert_entity_decode, rest_insert_entity_encode;
 rest_table_fn rest_update_entity_decode, rest_merge_entity_decode, rest_delete_entity_decode;
 rest_table_fn rest_insert_or_replace_entity_decode, rest_insert_or_merge_entity_decode;
 rest_table_fn rest_change_entity_encode, rest_delete_entity_encode;
 
-/* table_query.c */
+/* query.c */
 rest_table_fn rest_query_entity_decode, rest_query_entity_encode;
 rest_table_fn rest_query_entities_decode, rest_query_entities_encode;
 
-/* table_batch.c */
+/* batch.c */
 rest_table_fn rest_entity_group_transaction_decode, rest_entity_group_transaction_start;
 rest_table_fn rest_entity_group_transaction_encode;
 

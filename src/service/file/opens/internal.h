@@ -126,7 +126,7 @@ void opens_unlink_handle(struct opens_handle **list, struct opens_handle *h);
 struct opens_handle *opens_add_handle(struct opens *t, struct opens_file *f,
                                       const struct opens_request *request);
 
-/* ---- opens_check.c: whether an open or a claim may go on now ---- */
+/* ---- check.c: whether an open or a claim may go on now ---- */
 
 struct opens_wish {
     unsigned access;
@@ -147,7 +147,7 @@ struct err opens_conflict(struct opens_file *f, const struct opens_wish *wish,
 /* A handle for attributes only takes no part in sharing. */
 bool opens_only_looks(uint32_t access_mask, unsigned access);
 
-/* ---- opens_lease.c ---- */
+/* ---- lease.c ---- */
 
 /* Asks the holders of a lease to reduce it to `to`. */
 void opens_break_lease(struct opens_file *f, struct opens_lease *lease, unsigned to,
@@ -169,7 +169,7 @@ void opens_close_holders(const struct opens_lease *lease, struct opens_news *new
 /* True if all holders' clients are disconnected. */
 bool opens_lease_is_away(const struct opens_lease *lease);
 
-/* ---- opens_lock.c ---- */
+/* ---- lock.c ---- */
 
 void opens_add_range(struct opens_file *f, struct opens_handle *h, const struct opens_lock *lock);
 
