@@ -5,11 +5,15 @@
 //
 //     BENCH_RUN='chrt -f 10' node bench/fair.mjs [word...]     rows whose names contain a word
 //     FAIR_SECONDS=2 FAIR_ROUNDS=2
+//     FAIR_RUN='chrt -f 10'     only before the generator of small requests, as if it had a machine to itself
+//     FAIR_RATE=2000     so many small requests a second, instead of each as soon as the one before is answered
 // Aims: p50 at most 5 times, p99 at most 10 times that alone; the large ones lose at most a tenth.
 import { ACCOUNT, ask, KEY, load, makeSmbLoad, runForJson, scratch, startLazuli } from './kit.mjs';
 
 const SECONDS = Number(process.env.FAIR_SECONDS ?? 2);
 const ROUNDS = Number(process.env.FAIR_ROUNDS ?? 2);
+const FIRST_SMALL = process.env.FAIR_RUN === undefined ? {} : { first: process.env.FAIR_RUN.split(' ') };
+const PACE = process.env.FAIR_RATE === undefined ? {} : { rate: Number(process.env.FAIR_RATE) };
 const A = '/devstoreaccount1';
 const words = process.argv.slice(2);
 const server = await startLazuli();
@@ -54,10 +58,10 @@ await fill(table, 1000, { op: `PUT ${A}/bench(PartitionKey='p',RowKey='k{key}')`
 await fill(blob, 16, large['eight uploads of 8 MiB'][2], { connections: 4 });
 await fill(file, 16, large['eight uploads of 4 MiB to a file'][2], { connections: 4 });
 
-const runSmall = ([at, more, op]) => load(at, { connections: 4, keys: 1000, seconds: SECONDS, 'warm-up': 0, base: (base += 10000000), ...more }, [op]);
-/** Another program's clients: libsmbclient, eight processes, 256 MiB again and again. */
-async function runSmb({ smb }, seconds) {
-    const end = Date.now() + seconds * 1000;
+const runSmall = ([at, more, op]) => load(at, { connections: 4, keys: 1000, seconds: SECONDS, base: (base += 10000000), ...PACE, ...FIRST_SMALL, ...more }, [op]);
+/** Another program's clients: libsmbclient, eight processes, 1 GiB again and again. */
+async function runSmb({ smb }) {
+    const end = Date.now() + SECONDS * 1000;
     const rates = [];
     do
         rates.push(await smbOnce(smb));
@@ -65,10 +69,12 @@ async function runSmb({ smb }, seconds) {
     return { rate: median(rates) };
 }
 
-const smbOnce = async (smb) => (await runForJson([smbLoad, 'smb://127.0.0.1/bench', ACCOUNT, KEY, String(server.ports.smb), 'plain', String(server.pid), smb, '256', '8'])).rate;
+const smbOnce = async (smb) => (await runForJson([smbLoad, 'smb://127.0.0.1/bench', ACCOUNT, KEY, String(server.ports.smb), 'plain', String(server.pid), smb, '1024', '8'])).rate;
 
-const runHttp = ([at, connections, op], seconds) => load(at, { connections, keys: connections > 8 ? 1000 : 16, seconds, 'warm-up': 0 }, [op]);
-const runLarge = (what, seconds) => (what.smb === undefined ? runHttp(what, seconds) : runSmb(what, seconds));
+const runHttp = ([at, connections, op]) => load(at, { connections, keys: connections > 8 ? 1000 : 16, seconds: SECONDS }, [op]);
+const runLarge = (what) => (what.smb === undefined ? runHttp(what) : runSmb(what));
+/** Lets the disk write what the runs before have left in memory. */
+const settle = () => runForJson(['sh', '-c', 'sync; echo 1']);
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const pick = (runs, key) => median(runs.map((run) => run[key]));
 
@@ -84,12 +90,13 @@ for (const [b, heavy] of Object.entries(large)) {
             continue;
         const [alone, beside, heavyAlone, heavyBeside] = [[], [], [], []];
         for (let round = 0; round < ROUNDS; round++) {
+            await settle();
             alone.push(await runSmall(light));
-            heavyAlone.push(await runLarge(heavy, SECONDS));
-            const running = runLarge(heavy, SECONDS + 1);
-            await new Promise((done) => setTimeout(done, 500));
-            beside.push(await runSmall(light));
-            heavyBeside.push(await running);
+            heavyAlone.push(await runLarge(heavy));
+            await settle();
+            const [one, other] = await Promise.all([runSmall(light), runLarge(heavy)]); // both count after a second
+            beside.push(one);
+            heavyBeside.push(other);
         }
         const [p50, p99, rate] = ['p50Ms', 'p99Ms', 'rate'].map((key) => [pick(alone, key), pick(beside, key)]);
         const kept = pick(heavyBeside, 'rate') / pick(heavyAlone, 'rate');

@@ -137,7 +137,7 @@ export async function ask(base, method, path, { headers = {}, body = Buffer.allo
 /** Starts the load generator; the promise gives what it measured. `options` as bench_load --help says, by their names;
  * unsigned: without the account's signature. */
 export function load(base, options, ops) {
-    const { unsigned = false, ...others } = options;
+    const { unsigned = false, first = FIRST, ...others } = options;
     const signature = ['--account', ACCOUNT, '--key', KEY, '--header', `x-ms-version: ${VERSION}`];
     const args = ['--json', '--url', base, ...(unsigned ? [] : signature)];
     for (const [name, value] of Object.entries(others))
@@ -147,7 +147,7 @@ export function load(base, options, ops) {
         args.push(...(bytes > 0 ? ['--body-bytes', String(bytes)] : []), ...(body === undefined ? [] : ['--body', body]));
         args.push(...(weight === undefined ? [] : ['--weight', String(weight)]));
     }
-    const [program, ...rest] = [...FIRST, LOAD, ...args];
+    const [program, ...rest] = [...first, LOAD, ...args];
     const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
     children.add(child);
     child.on('exit', () => children.delete(child));

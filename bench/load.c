@@ -33,6 +33,7 @@ static const char HELP[] =
     "\n"
     "The run:\n"
     "  --connections N (64)   --seconds N (5)   --warm-up N (1)   --requests N: stop after so many\n"
+    "  --rate N: requests a second, at even intervals, not each as soon as one is answered\n"
     "  --keys N: size of the range (1000)       --in-order: one key after the other, not at random\n"
     "  --in-turn: a connection does all operations to a key, one after the other, not one of them\n"
     "  --pid N: the server, for its CPU time    --name TEXT: of the row\n"
@@ -94,6 +95,7 @@ enum option_id {
     OPT_SECONDS,
     OPT_WARM_UP,
     OPT_REQUESTS,
+    OPT_RATE,
     OPT_KEYS,
     OPT_IN_ORDER,
     OPT_IN_TURN,
@@ -122,6 +124,7 @@ static const struct option OPTIONS[] = {
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"warm-up", required_argument, NULL, OPT_WARM_UP},
     {"requests", required_argument, NULL, OPT_REQUESTS},
+    {"rate", required_argument, NULL, OPT_RATE},
     {"keys", required_argument, NULL, OPT_KEYS},
     {"in-order", no_argument, NULL, OPT_IN_ORDER},
     {"in-turn", no_argument, NULL, OPT_IN_TURN},
@@ -216,6 +219,9 @@ static void take_option(struct settings *s, int id, const char *value)
         break;
     case OPT_REQUESTS:
         s->plan.requests_max = number(value);
+        break;
+    case OPT_RATE:
+        s->plan.rate = number(value);
         break;
     case OPT_KEYS:
         s->ops.key_count = number(value);

@@ -34,7 +34,9 @@ struct connection {
     struct buf scratch; /* holds a request that is rendered for this once */
     struct buf head;    /* an answer's head that came in parts */
     struct answer answer;
-    uint64_t key; /* with in_turn: the key, and which operation comes next */
+    int64_t due_ns; /* with a rate: when its next request is due */
+    bool waits;     /* for that time */
+    uint64_t key;   /* with in_turn: the key, and which operation comes next */
     size_t next_op;
 };
 
@@ -45,6 +47,7 @@ struct load {
     uint64_t random;
     uint64_t next_key;
     uint64_t started; /* requests */
+    int64_t gap_ns;   /* with a rate: between two requests of a connection */
     unsigned open;
     bool counting;
     bool complained;
@@ -129,7 +132,8 @@ static size_t choose(struct connection *c)
     return op;
 }
 
-static void connection_start(struct connection *c)
+/* Starts a request; its time counts from began_ns. */
+static void connection_start_at(struct connection *c, int64_t began_ns)
 {
     struct load *l = c->load;
     struct op_set *set = l->plan->ops;
@@ -143,8 +147,48 @@ static void connection_start(struct connection *c)
     c->body = set->ops[op].body_is_template ? STR("") : set->ops[op].body;
     c->answer = (struct answer){.bodiless = str_eq(set->ops[op].method, STR("HEAD"))};
     buf_clear(&c->head);
-    c->began_ns = now_ns();
+    c->began_ns = began_ns;
     connection_send(c);
+}
+
+/* Starts the next request, or lets the connection wait until it is due. The time of one that the
+ * answer before it has delayed counts from when it was due. */
+static void connection_start(struct connection *c)
+{
+    int64_t now = now_ns();
+    if (c->load->plan->rate == 0) {
+        connection_start_at(c, now);
+        return;
+    }
+    c->waits = now < c->due_ns;
+    if (!c->waits) {
+        int64_t due = c->due_ns;
+        c->due_ns += c->load->gap_ns;
+        connection_start_at(c, due);
+    }
+}
+
+/* Starts the requests of waiting connections that are due. Returns the nanoseconds until the next
+ * one is, at most most_ns. */
+static int64_t start_due(struct load *l, int64_t most_ns)
+{
+    if (l->gap_ns == 0)
+        return most_ns;
+    int64_t now = now_ns();
+    int64_t next = now + most_ns;
+    for (unsigned i = 0; i < l->plan->connections; i++) {
+        struct connection *c = &l->connections[i];
+        if (!c->waits || c->wire.fd < 0)
+            continue;
+        if (c->due_ns <= now) {
+            c->waits = false;
+            c->due_ns += l->gap_ns;
+            connection_start_at(c, now);
+        } else if (c->due_ns < next) {
+            next = c->due_ns;
+        }
+    }
+    return next - now;
 }
 
 static void count_error(struct connection *c, struct str what)
@@ -291,7 +335,9 @@ static void connection_read(struct connection *c)
 static void load_turn(struct load *l, int64_t wait_ms)
 {
     struct epoll_event events[EVENTS_MAX];
-    int count = epoll_wait(l->epoll_fd, events, EVENTS_MAX, (int)(wait_ms > 0 ? wait_ms : 0));
+    int64_t wait_ns = start_due(l, wait_ms * 1000000);
+    struct timespec wait = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
+    int count = epoll_pwait2(l->epoll_fd, events, EVENTS_MAX, &wait, NULL);
     for (int i = 0; i < count; i++) {
         struct connection *c = events[i].data.ptr;
         if (events[i].events & EPOLLOUT)
@@ -312,10 +358,14 @@ static void load_open(struct load *l)
     l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     l->buffer = mem_alloc(BUFFER_BYTES);
     l->connections = mem_calloc(l->plan->connections, sizeof *l->connections);
+    if (l->plan->rate > 0)
+        l->gap_ns = (int64_t)(1000000000 * l->plan->connections / l->plan->rate);
+    int64_t now = now_ns();
     for (unsigned i = 0; i < l->plan->connections; i++) {
         struct connection *c = &l->connections[i];
         *c = (struct connection){
             .load = l, .wire = {.fd = -1}, .scratch = buf_heap(), .head = buf_heap()};
+        c->due_ns = now + l->gap_ns * i / l->plan->connections;
         if (connection_open(c))
             connection_start(c);
         else
@@ -329,7 +379,7 @@ static void count_unanswered(struct load *l)
     int64_t now = now_ns();
     for (unsigned i = 0; i < l->plan->connections; i++) {
         const struct connection *c = &l->connections[i];
-        if (c->wire.fd >= 0 && now - c->began_ns > (int64_t)l->result->times.longest)
+        if (c->wire.fd >= 0 && !c->waits && now - c->began_ns > (int64_t)l->result->times.longest)
             l->result->times.longest = (uint64_t)(now - c->began_ns);
     }
 }

@@ -15,6 +15,7 @@ struct load_plan {
     socklen_t address_length;
     struct ssl_ctx_st *tls; /* NULL: plain */
     unsigned connections;
+    uint64_t rate; /* requests a second, of all connections; 0: as fast as they are answered */
     uint64_t requests_max; /* 0: until the time is up */
     bool in_order;         /* keys one after the other, not at random */
     bool in_turn;          /* each connection does all operations to a key, one after the other */
