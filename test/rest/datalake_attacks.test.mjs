@@ -330,3 +330,36 @@ test('a directory SAS lists its directory and what is below, and nothing else', 
     const blobs = await call('GET', '', { sas, service: 'blob', query: 'restype=container&comp=list&directory=listed' });
     refused(blobs, 'List Blobs takes no directory');
 });
+
+test('renames make no tree deeper than a path may be', async () => {
+    const chain = (name, n) => Array(n).fill(name).join('/');
+    const make = (path, resource = 'directory') => call('PUT', path, { query: `resource=${resource}` });
+    const move = (from, to) => rename(from, to, { query: 'mode=legacy' });
+    const tooDeep = (answer, what) => assert.deepEqual([answer.status, answer.headers['x-ms-error-code']], [400, 'PathIsTooDeep'], `${what}: ${answer.text}`);
+    const found = async (path) => assert.equal((await call('HEAD', path, { query: 'action=getStatus' })).status, 200, path);
+    done(await make(`/deep/low/${chain('p', 39)}`), 'a place of depth 41');
+    // Built in one request, one by one, from below, and by moves.
+    done(await make(`/deep/once/${chain('r', 18)}/file`, 'file'), 'once');
+    for (let n = 1; n <= 18; n++)
+        done(await make(`/deep/steps/${chain('r', n)}`), 'steps');
+    done(await make(`/deep/marked/${chain('r', 17)}`), 'marked');
+    done(await put(`/deep/marked/${chain('r', 18)}`, '', { headers: { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-hdi_isfolder': 'true' } }), 'by the Blob API');
+    done(await make(`/deep/moves/${chain('r', 9)}`), 'moves');
+    done(await make(`/deep/part/${chain('r', 8)}`), 'part');
+    done(await move('/deep/part', `/deep/moves/${chain('r', 10)}`), 'part of moves');
+    for (const name of ['once', 'steps', 'marked', 'moves']) {
+        const path = `/deep/low/${chain('p', 39)}/${name}`;
+        tooDeep(await move(`/deep/${name}`, path), name);
+        // One level higher there is room; and at the same depth there always is.
+        const fits = `/deep/low/${chain('p', 38)}/${name}`;
+        done(await move(`/deep/${name}`, fits), `${name} one level higher`);
+        await found(`${fits}/${chain('r', 18)}`);
+        done(await move(fits, `${fits}2`), `${name} beside it`);
+        tooDeep(await move(`${fits}2`, path), `${name} lower`);
+    }
+    await found(`/deep/low/${chain('p', 38)}/once2/${chain('r', 18)}/file`);
+    // Otherwise a few hundred renames of this kind make a tree that no listing survives.
+    done(await make(`/tower0/${chain('x', 58)}`), 'tower');
+    done(await make(`/tower1/${chain('x', 57)}`), 'tower');
+    tooDeep(await move('/tower0', `/tower1/${chain('x', 57)}/m`), 'tower');
+});

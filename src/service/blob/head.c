@@ -43,6 +43,7 @@ static const struct record_member MEMBERS[] = {
     HEAD(63, expires),
     HEAD(64, accessed),
     HEAD(81, path.mode),
+    HEAD(90, path.levels),
     HEAD(86, blocks_appended),
     HEAD(89, appended),
     HEAD(88, path.deletion_id),

@@ -59,8 +59,10 @@ struct blob_protection {
  */
 struct blob_path {
     bool directory;
-    uint64_t id;             /* of a directory: what its entries' keys begin with; 0: the root */
-    unsigned mode;           /* owner, group, other and the sticky bit, as in octal modes */
+    uint64_t id;     /* of a directory: what its entries' keys begin with; 0: the root */
+    unsigned levels; /* of a directory: at most so many levels of directories are below it; it never
+                        falls (tree.h) */
+    unsigned mode;   /* owner, group, other and the sticky bit, as in octal modes */
     struct str owner, group; /* absent: $superuser */
     struct str acl;          /* the entries beyond the mode, as acl.h encodes them */
     struct str encryption_context;

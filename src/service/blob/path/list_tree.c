@@ -8,6 +8,9 @@
 #include "service/blob/path/path_trash.h"
 #include "service/common/name.h"
 
+/* Earlier versions moved a directory to any depth. Its listing must not exhaust the stack. */
+enum { LEVELS_MAX = 10 * TREE_DEPTH_MAX };
+
 struct waiting {
     struct str leaf; /* its last name, in key form */
     struct blob_path path;
@@ -19,6 +22,7 @@ struct tree_listing {
     struct blob_list_args *args;
     struct buf path; /* the path of the listed directory, with a slash at its end, in key form */
     struct str end;  /* in key form; absent: none */
+    unsigned levels; /* of directories that are being listed, each in the one before */
     size_t found;
     size_t looked_at, look_max;
     bool full; /* args->next is set */
@@ -279,6 +283,8 @@ static struct err list_directory(struct tree_listing *l, const struct blob_path 
     struct level v = {.l = l};
     if (!acl_allows(directory, l->args->caller, ACL_READ | ACL_EXECUTE))
         return pass_over_closed(l);
+    if (l->levels == LEVELS_MAX)
+        return err_new(ERR_PATH_IS_TOO_DEEP);
     struct str in = tree_entry_name(a, directory->id, STR(""));
     struct buf keys = buf_in(a);
     buf_put(&keys, blob_key_heads(a, l->container->incarnation, in));
@@ -286,10 +292,12 @@ static struct err list_directory(struct tree_listing *l, const struct blob_path 
     buf_put(&keys, prefix);
     TRY(cursor_open(l->txn, buf_str(&keys), &v.cursor));
     struct err e = OK;
+    l->levels++;
     if (from.n > 0)
         e = begin_at(&v, directory->id, buf_str(&keys), from);
     if (!err_is(e))
         e = walk(&v);
+    l->levels--;
     cursor_close(v.cursor);
     return e;
 }

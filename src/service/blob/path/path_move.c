@@ -145,7 +145,8 @@ struct renaming {
     struct path_rename_args *args;
     struct blob source;
     struct blob destination;
-    struct tree_way way; /* to the destination */
+    struct str path;     /* of the destination */
+    struct tree_way way; /* to it */
 };
 
 /* Returns true for the errors of a missing path. After a disk failure its existence is unknown. */
@@ -180,10 +181,21 @@ static struct err check_not_within(const struct renaming *r)
     return str_eq(r->way.name, r->source.name) ? err_new(ERR_INVALID_RENAME_SOURCE_PATH) : OK;
 }
 
+/* What is below a directory must not get too deep. At the same depth as before it does not. */
+static struct err check_depth(const struct renaming *r)
+{
+    const struct blob_path *from = &r->source.head.path;
+    size_t depth = r->way.depth + 1;
+    if (!from->directory || depth <= tree_depth(r->args->source.name))
+        return OK;
+    return depth + from->levels < TREE_DEPTH_MAX ? OK : err_new(ERR_PATH_IS_TOO_DEEP);
+}
+
 static struct err find_destination(struct renaming *r, struct str path)
 {
     struct blob_request request = r->args->destination;
     request.name = path;
+    r->path = path;
     TRY(tree_resolve(r->txn, &r->source.container, &request.path, path, false, &r->way));
     TRY(check_not_within(r));
     if (!str_given(r->way.name))
@@ -268,10 +280,13 @@ struct err path_put_in_place(struct txn *t, struct path_rename_args *args,
     struct blob_path_new as = {.has_metadata = args->has_metadata, .metadata = args->metadata};
     if (str_eq(r.destination.name, r.source.name))
         return stay(t, &r);
+    TRY(check_depth(&r));
     TRY(check_destination(&r));
     if (r.destination.stored)
         TRY(path_remove(t, &r.destination));
     TRY(path_move_heads(t, &r.source, r.destination.name, &as));
+    if (r.source.head.path.directory)
+        TRY(tree_raise(t, &r.source.container, r.path, &r.way, 1 + r.source.head.path.levels));
     return blob_give(&args->destination, &r.source.head, &args->head);
 }
 

@@ -108,6 +108,50 @@ void test_path_depth_has_a_limit(void)
     bf_end(&f);
 }
 
+/* "NAME/d/d…" of that depth, then `last`. */
+static const char *chain(struct blob_fixture *f, unsigned name, size_t depth, const char *last)
+{
+    struct buf b = buf_in(&f->arena);
+    buf_putc(&b, 't');
+    buf_put_u64(&b, name);
+    for (size_t i = 1; i < depth; i++)
+        buf_put(&b, STR("/d"));
+    buf_put(&b, str_of(last));
+    buf_putc(&b, '\0');
+    return buf_str(&b).p;
+}
+
+/* As earlier versions wrote it. */
+static struct err forget_levels(struct txn *t, void *arg)
+{
+    struct blob_request *request = arg;
+    struct blob blob;
+    TRY(blob_open(t, request, BLOB_CHANGE, &blob));
+    blob.head.path.levels = 0;
+    return blob_save_unchanged(t, &blob);
+}
+
+void test_path_rename_makes_no_tree_too_deep(void)
+{
+    enum { TOWERS = 12 };
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, chain(&f, 0, TREE_DEPTH_MAX - 1, "")), true));
+    for (unsigned i = 1; i < TOWERS; i++) {
+        struct blob_request below = bf_blob(&f, chain(&f, i - 1, 1, ""));
+        struct blob_request to = bf_blob(&f, chain(&f, i, TREE_DEPTH_MAX - 2, "/m"));
+        CHECK_OK(pf_make(&f, bf_blob(&f, chain(&f, i, TREE_DEPTH_MAX - 2, "")), true));
+        CHECK_ERR(pf_rename(&f, below, to), ERR_PATH_IS_TOO_DEEP);
+        CHECK_OK(bf_update(&f, forget_levels, &below));
+        CHECK_OK(pf_rename(&f, below, to));
+    }
+    /* The listing ends before the stack does. */
+    CHECK_OK(bf_try_list(&f, (struct blob_list_args){.max = 5}));
+    CHECK_ERR(bf_try_list(&f, (struct blob_list_args){.max = LIST_RESULTS_MAX}),
+              ERR_PATH_IS_TOO_DEEP);
+    bf_end(&f);
+}
+
 void test_path_entry_names_have_the_id_in_hex(void)
 {
     struct arena a;

@@ -118,6 +118,8 @@ struct err path_undelete(struct txn *t, void *arg)
     TRY(txn_del(t, path_key(a, container.incarnation, head->path.deleted_path, args->deletion_id)));
     TRY(txn_del(t, blob_key_timed(a, BLOB_TIMED_DELETED, head->purge_at, deleted.key)));
     TRY(blob_give(&args->request, head, &args->head));
+    if (head->path.directory)
+        TRY(tree_raise(t, &container, args->request.name, &way, 1 + head->path.levels));
     return path_move_heads(t, &deleted, way.name, &as);
 }
 

@@ -39,6 +39,15 @@ struct str tree_last_name(struct str path)
     return last;
 }
 
+size_t tree_depth(struct str path)
+{
+    struct str name;
+    size_t depth = 0;
+    while (next_name(&path, &name))
+        depth++;
+    return depth;
+}
+
 /* Stamps are ticks, which take 56 bits until the year 2198; and a path has fewer than 256
  * directories. */
 uint64_t tree_new_id(struct txn *t, unsigned n)
@@ -182,6 +191,47 @@ static struct err enter_root(struct walk *w)
     return str_given(w->row) ? check_passage(w) : err_new(ERR_CORRUPT);
 }
 
+/* Returns true if the directory of this row had enough already. */
+static struct err raise_one(struct txn *t, struct str key, unsigned levels, bool *enough)
+{
+    struct buf row = buf_in(txn_arena(t));
+    struct blob_head head;
+    struct str old;
+    TRY(txn_get(t, key, &old));
+    if (!str_given(old))
+        return err_new(ERR_CORRUPT);
+    TRY(blob_head_decode(old, &head));
+    *enough = head.path.levels >= levels;
+    if (*enough)
+        return OK;
+    assert(head.path.directory && !blob_head_has_body(&head));
+    head.path.levels = levels;
+    blob_head_encode(&row, &head);
+    return txn_put(t, key, buf_str(&row));
+}
+
+struct err tree_raise(struct txn *t, const struct container *container, struct str path,
+                      const struct tree_way *way, unsigned levels)
+{
+    struct str names[TREE_DEPTH_MAX];
+    size_t count = 0;
+    bool enough = false;
+    if (way->made == 0 && way->parent.levels >= levels && way->parent.directory)
+        return OK; /* as nearly always */
+    while (count < way->depth && next_name(&path, &names[count]))
+        count++;
+    assert(count == way->depth);
+    for (size_t i = count; i > 0 && !enough; i--, levels++) {
+        uint64_t in = i > 1 ? way->directories[i - 2] : TREE_ROOT;
+        struct buf key = buf_in(txn_arena(t));
+        blob_key_entry(&key, container->incarnation, in, names[i - 1]);
+        TRY(raise_one(t, buf_str(&key), levels, &enough));
+        /* Those above a directory that is new do not count it yet. */
+        enough = enough && count - i >= way->made;
+    }
+    return OK;
+}
+
 struct err tree_resolve(struct txn *t, const struct container *container,
                         const struct tree_request *request, struct str path, bool makes,
                         struct tree_way *out)
@@ -206,7 +256,10 @@ struct err tree_resolve(struct txn *t, const struct container *container,
         name = next;
     }
     out->name = on ? tree_entry_name(txn_arena(t), w.directory, name) : STR_NONE;
-    return know_parent(&w);
+    TRY(know_parent(&w));
+    return makes && (out->made > 0 || request->directory)
+               ? tree_raise(t, container, path, out, request->directory ? 1 : 0)
+               : OK;
 }
 
 enum { EXPIRED_MAX = 1000 }; /* expired files that are skipped until the sweeper removes them */

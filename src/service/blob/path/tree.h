@@ -14,6 +14,11 @@
  * right for shares, which have snapshots as a whole and files with several names. Here it would
  * double the rows that a read and a listing look at.)
  *
+ * No path has more than TREE_DEPTH_MAX names. A rename must keep to this without a look at what it
+ * moves, so each directory stores a bound on the levels of directories below it (blob_path.levels).
+ * It grows when a directory is created or arrives below, which writes the rows of the few parents
+ * whose bound is too low; it is always larger than the bounds of the directories in it.
+ *
  * Resolving a path checks the rights of each directory on the way (acl.h). A transaction that
  * creates a path also creates its missing directories. */
 #ifndef SERVICE_BLOB_PATH_TREE_H
@@ -60,6 +65,13 @@ uint64_t tree_new_id(struct txn *t, unsigned n);
 /* Initialises a new path in the directory. */
 struct err tree_new_path(struct txn *t, const struct tree_request *request,
                          const struct blob_path *parent, struct blob_path *out);
+
+/* Raises the levels of the directories on the way, so that a directory with `levels` - 1 levels
+ * below it may be at its end. */
+struct err tree_raise(struct txn *t, const struct container *container, struct str path,
+                      const struct tree_way *way, unsigned levels);
+/* The number of names in a path. */
+size_t tree_depth(struct str path);
 
 struct err tree_make_root(struct txn *t, const struct container *container, struct str owner);
 struct err tree_is_empty(struct txn *t, uint64_t incarnation, uint64_t directory, bool *out);
