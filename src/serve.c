@@ -253,12 +253,13 @@ int serve(const struct config *config, const char *server_name)
         status = serve_start_dfs_listener(s);
     if (status == 0)
         status = serve_start_admin_listener(s);
+    /* Before what may wait for a cluster: who reaches a port may use the control socket. */
+    if (status == 0)
+        status = serve_start_control(s);
     if (status == 0)
         status = serve_start_home(s);
     if (status == 0)
         status = serve_start_sweeper(s);
-    if (status == 0)
-        status = serve_start_control(s);
     if (status == 0)
         status = serve_start_watching(s);
     if (status == 0)
