@@ -24,7 +24,7 @@ after(async () => {
     rmSync(folder, { recursive: true, force: true });
 });
 
-const psql = (rows, sql) => run(bin('psql'), ['-Xq', rows, '-c', sql]);
+const psql = (rows, ...statements) => run(bin('psql'), ['-Xq', rows, ...statements.flatMap((sql) => ['-c', sql])]);
 const put = (client, n, name, body) => client.call(n, 'blob', 'PUT', `/box/${name}`, { body, headers: { 'x-ms-blob-type': 'BlockBlob' } });
 const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
@@ -62,7 +62,8 @@ test('rows and contents are restored to one point in time', async () => {
         await stopGateways(gateways);
 
         const database = `restored_${store.name}`;
-        await psql(cluster.rows, `create database ${database}`);
+        // A client that tries the standby first stops there if the standby does not have the database yet.
+        await psql(cluster.rows, 'set synchronous_commit = remote_apply', `create database ${database}`);
         await run(bin('pg_restore'), ['-d', cluster.rows.replace('/lazuli?', `/${database}?`), join(folder, 'rows.dump')]);
         const restored = { name: store.name, rows: store.rows.replace('/lazuli?', `/${database}?`), extents: `${store.extents}_restored` };
         restored.flags = ['--rows', restored.rows, '--extents', restored.extents];

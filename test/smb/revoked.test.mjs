@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { assertRejects, BIN, freePorts, startServer, uniqueName, until } from '../rest/lib.mjs';
 import { NOT_FOUND, OK, READ, SESSION_DELETED, SmbClient, WRITE } from './client.mjs';
@@ -18,7 +19,14 @@ before(async () => {
 });
 after(() => server.stop());
 
-const command = async (...words) => (await promisify(execFile)(BIN, ['account', ...words, '--data', server.data])).stdout;
+/** On a cluster, the other gateways know of the change within two seconds (docs/CLUSTER.md). */
+async function command(...words) {
+    const { stdout } = await promisify(execFile)(BIN, ['account', ...words, '--data', server.data]);
+    if (process.env.LAZULI_TEST_GATEWAYS)
+        await sleep(2500);
+    return stdout;
+}
+
 const keysOf = (output) => Object.fromEntries(output.trim().split('\n').map((line) => line.split(' ').slice(1)));
 
 /** An account of its own with a share, and a client per key. */
