@@ -10,7 +10,7 @@
 
 enum {
     CROWD_GROUPS = 64,   /* groups are told apart by this many values */
-    CROWD_MIN = 32,      /* fewer ready connections than this are served as they come */
+    CROWD_MIN = 32,      /* up to this many ready connections are served as they come */
     CROWD_TURN_MAX = 32, /* connections served before the loop looks for new events: some 0.3 ms */
 };
 
