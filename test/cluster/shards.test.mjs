@@ -6,7 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BIN, xmlTexts } from '../rest/lib.mjs';
+import { BIN, until, xmlTexts } from '../rest/lib.mjs';
 import { Client, FULL, newShards, startGateways, stopGateways, theCluster, wants } from './lib.mjs';
 import { History } from './history.mjs';
 
@@ -120,6 +120,50 @@ async function restartAll(gateways, store, count) {
         await old.stop();
     }
 }
+
+/** A session of psql in one transaction; `says` resolves when it has printed the pattern. */
+function session(uri) {
+    const child = spawn('/usr/lib/postgresql/15/bin/psql', ['-XqAt', uri], { stdio: ['pipe', 'pipe', 'inherit'] });
+    let said = '';
+    child.stdout.on('data', (text) => { said += text; });
+    return {
+        send: (sql) => child.stdin.write(`${sql};\n`),
+        says: (pattern) => until(() => pattern.test(said)),
+        end: async () => {
+            child.stdin.end();
+            if (child.exitCode === null)
+                await once(child, 'close');
+        },
+    };
+}
+
+test('a mover waits for a transaction that began while its own change of a bucket was being committed', async () => {
+    const store = newShards(cluster, cluster.shards);
+    does('cluster', 'init', ...store.flags(2));
+    const blocks = session(store.uris[1]);
+    const writes = session(store.uris[1]);
+    let moving;
+    try {
+        blocks.send('begin');
+        blocks.send('select count(*) from (select from buckets for update) as b');
+        await blocks.says(/1024/);
+        moving = move('drain', store, 2);
+        await until(() => store.sql(1, `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like 'UPDATE buckets%'`) === '1');
+        // Its number is above the mover's, and it sees the bucket as it was.
+        writes.send('begin');
+        writes.send(`select 'xid ' || pg_current_xact_id()`);
+        await writes.says(/xid/);
+        await blocks.end();
+        await sleep(1500);
+        assert.deepEqual(has(store, 2), [BUCKETS / 2, BUCKETS / 2], 'nothing moves before the transaction ends');
+    } finally {
+        await blocks.end();
+        await writes.end();
+        const outcome = await moving;
+        assert.equal(outcome?.code, 0, outcome?.said);
+    }
+    assert.deepEqual(has(store, 2), [BUCKETS, 0]);
+});
 
 test('histories are linearizable while shards are added and the mover is killed', { timeout: 900_000 }, async () => {
     // FULL: four shards in two servers, so that three of four buckets move.

@@ -88,13 +88,14 @@ struct err mover_must(struct mover *m, unsigned shard, const char *sql)
 /* ---- one bucket ---- */
 
 /* Returns when every transaction of the source that is running now has ended: those that began
- * before a change of the bucket's row may not have seen it. ERR_WOULD_BLOCK: it takes too long, of
- * a wait that is not -1. */
+ * before a change of the bucket's row may not have seen it. A new transaction's number is above
+ * theirs; the snapshot's xmax is not (it is one above the last that has ended). ERR_WOULD_BLOCK: it
+ * takes too long, of a wait that is not -1. */
 static struct err barrier(struct mover *m, int64_t wait_ms)
 {
     struct conn *c = m->session->conns[m->from];
     int64_t deadline = wait_ms < 0 ? INT64_MAX : clock_mono_ms() + wait_ms;
-    TRY(conn_run(c, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"));
+    TRY(conn_run(c, "SELECT pg_current_xact_id()::text::bigint"));
     int64_t all = result_number(c, 0, 0, 0);
     for (;;) {
         TRY(conn_run(c, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"));
