@@ -44,6 +44,7 @@ export function newStore(cluster, { rows = cluster.rows } = {}) {
     execFileSync(PSQL, ['-Xq', cluster.rows, '-c', `create schema ${name}`]);
     const store = { name, rows: `${rows}&options=-csearch_path%3D${name}`, extents: `${cluster.extents},namespace=${name}` };
     store.flags = ['--rows', store.rows, '--extents', store.extents];
+    store.sql = (text) => execFileSync(PSQL, ['-XqAt', store.rows, '-c', text], { encoding: 'utf8' }).trim();
     execFileSync(BIN, ['cluster', 'init', '--rows', `${cluster.rows}&options=-csearch_path%3D${name}`, '--extents', store.extents]);
     return store;
 }

@@ -168,6 +168,7 @@ struct err gateway_register(struct cluster_engine *e)
     for (unsigned i = 0; i < e->shards.count; i++)
         TRY(register_at(e, &e->shards.all[i], &id));
     atomic_store(&e->gateway, id);
+    extents_rename(&e->extents, (uint64_t)id);
     new_mark(e);
     return OK;
 }

@@ -251,6 +251,7 @@ struct batch {
     bool moved;  /* the stamps differ from those that functions have seen */
     bool failed; /* with `fault`: the transaction is over */
     bool in_commit;
+    unsigned adoptions; /* the statement of the commit that adopts extents; 0: it has none */
     enum conn_fault fault;
     struct err error;
 };

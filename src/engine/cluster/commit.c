@@ -177,6 +177,7 @@ static void send_adoptions(struct batch *b, const struct extent_sum *sums, size_
     param_array(&p, &gateways);
     param_number(&p, gateway_count);
     param_number(&p, b->bucket);
+    b->adoptions = conn_next(b->conn);
     conn_send(b->conn, STMT_EXTENT_ADD, &p);
 }
 
@@ -301,12 +302,14 @@ void batch_committed(struct batch *b)
     atomic_fetch_add(&b->engine->commit_count, 1);
 }
 
-/* Returns the error of a failed commit, as the connection reports it. */
+/* Returns the error of a failed commit. The adoptions fail if this gateway was taken for dead after
+ * it had written the extents: the client sends them again. */
 static struct err failed(struct batch *b, struct err error)
 {
     b->failed = true;
     b->fault = b->conn->fault;
-    return error;
+    bool dead = b->fault == FAULT_REQUIRE && b->adoptions != 0 && b->conn->failed == b->adoptions;
+    return dead ? err_new(ERR_SERVER_BUSY) : error;
 }
 
 struct err batch_commit(struct batch *b)
@@ -322,6 +325,7 @@ struct err batch_commit(struct batch *b)
     TRY(find_elsewhere(b, sums, count));
     TRY(batch_conn(b));
     unsigned lock = b->begun ? 0 : 2;
+    b->adoptions = 0;
     if (!b->begun)
         batch_send_begin(b, STMT_LOCK_AT);
     send_rows(b);

@@ -17,9 +17,16 @@
 static struct extent_names *names_left(struct extents *x, uint32_t at_least)
 {
     struct extent_names *n = x->names;
-    while (n != NULL && EXTENT_NAMES_EACH - n->given < at_least)
+    while (n != NULL && (n->gateway != x->gateway || EXTENT_NAMES_EACH - n->given < at_least))
         n = n->next;
     return n;
+}
+
+void extents_rename(struct extents *x, uint64_t gateway)
+{
+    pthread_mutex_lock(&x->lock);
+    x->gateway = gateway;
+    pthread_mutex_unlock(&x->lock);
 }
 
 static struct err add_names(struct extents *x)

@@ -75,6 +75,7 @@ struct extents {
     uint64_t unnamed_bytes;     /* of extents that no row names */
     uint64_t removing;          /* removals under way */
     struct extent_names *names; /* newest first */
+    uint64_t gateway;           /* whose names are given to writers */
     /* Reserves the next range of names: writes the intent row. The lock is not held. */
     struct err (*reserve)(void *arg, uint64_t *gateway, uint64_t *first);
     void *reserve_arg;
@@ -112,6 +113,9 @@ void extents_adopted(struct extents *x, const struct extent *extent);
 /* Removes one range whose names are all settled; false if there is none. `closing`: no further name
  * is used. */
 bool extents_retire(struct extents *x, bool closing, uint64_t *gateway, uint64_t *first);
+/* The gateway has a new number: others took it for dead. No row may name an extent of the old one
+ * any more, so the rest of its names is not used. */
+void extents_rename(struct extents *x, uint64_t gateway);
 /* Reserves a range of names in advance, so that no writer waits for one. */
 void extents_stock(struct extents *x);
 
