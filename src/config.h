@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All settings: Azurite's flags and our own, in one table (config.c) that --help, the configuration
- * file and the variables LAZULI_… follow from. */
+/* All settings: Azurite's flags and our own. They are one table (config/flags.c), from which
+ * --help, the configuration file and the variables LAZULI_… are derived. */
 #ifndef CONFIG_H
 #define CONFIG_H
 
@@ -16,10 +16,11 @@ enum {
     CONFIG_ADMIN_PORT = 10004,
     CONFIG_DFS_PORT = 10005,
     CONFIG_PORT_OFF = 1 << 16,
-    /* With a port: the default, which is skipped if another program has it. */
+    /* Added to a port that nobody has set: the default, which is skipped if another program uses
+     * it. */
     CONFIG_PORT_UNSET = 1 << 17,
     CONFIG_FLAGS_MAX = 128,
-    CONFIG_TEXTS_BYTES_MAX = 1 << 20, /* of what is kept of one configuration file */
+    CONFIG_TEXTS_BYTES_MAX = 1 << 20, /* of the texts that are kept from one configuration file */
 };
 
 /* The name under which the program was started. */
@@ -53,8 +54,8 @@ struct config_origin {
 struct config {
     const char *data;
     bool data_given;
-    const char
-        *azurite; /* NULL, or what --data named: a folder of Azurite's, so data is below it */
+    const char *azurite; /* NULL, or the folder that --data names, if it is Azurite's: `data` is
+                            then a subfolder */
     const char *host[CONFIG_SERVICES];
     const char *smb_host;
     uint64_t port[CONFIG_SERVICES];
@@ -117,26 +118,26 @@ struct config {
     const char *command;      /* the name of one in CONFIG_COMMANDS; NULL: serve */
     const char *operands[16]; /* of the command */
     unsigned operand_count;
-    struct config_origin origins[CONFIG_FLAGS_MAX]; /* of the flag of the same place */
+    struct config_origin origins[CONFIG_FLAGS_MAX]; /* by the flag's index in CONFIG_FLAGS */
     struct arena texts;                             /* what was read from the file */
     int argc;
     char **argv;
 };
 
-/* From the command line, the environment and the configuration file that either names. argv must
- * outlive it. ERR_INVALID_INPUT with the sentence to print in `detail` (static or in `text`, of
- * `size` bytes). config_release in any case. */
+/* Reads the command line, the environment and the configuration file that either names. argv must
+ * outlive the result. ERR_INVALID_INPUT with the sentence to print in `detail` (static or in
+ * `text`, of `size` bytes). Call config_release in any case. */
 struct err config_parse(int argc, char **argv, struct config *out, char *text, size_t size);
 void config_release(struct config *config);
 
 /* Reads everything again. */
 struct err config_again(const struct config *old, struct config *out, char *text, size_t size);
-/* Settings that cannot change while the server runs keep their values; the names of those flags go
- * to `kept`, those of all others that differ to `changed`. */
+/* Restores the values of settings that cannot change while the server runs, and appends the names
+ * of their flags to `kept`; appends the names of all other flags that differ to `changed`. */
 void config_keep(struct config *fresh, const struct config *old, struct buf *changed,
                  struct buf *kept);
 
-/* Warns of settings that do not go together. */
+/* Warns about settings that contradict each other. */
 void config_check(const struct config *config);
 
 const char *config_program_name(enum config_program program);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row of the table of flags. The table is in config.c. */
+/* A row of the table of flags, and of the table of commands. */
 #ifndef CONFIG_FLAGS_H
 #define CONFIG_FLAGS_H
 
@@ -15,7 +15,7 @@ enum flag_kind {
     FLAG_HOST,    /* the address of all services */
     FLAG_CHOICE,  /* an enum whose values are the places of `words` */
     FLAG_EITHER,  /* bool: the second of two words sets it */
-    FLAG_NOTHING, /* taken for Azurite's sake */
+    FLAG_NOTHING, /* accepted because Azurite has it; ignored */
 };
 
 struct flag {
@@ -27,14 +27,14 @@ struct flag {
     uint64_t max;
     const char *argument; /* what --help calls its value; NULL: it has none */
     const char *help;     /* NULL: not shown */
-    /* The following are given by name where they are needed. */
+    /* Designated in the rows that need them. */
     const char *short_name;
     const char *const *words; /* up to a NULL */
     const char *section;      /* of --help and the man page: begins with this row */
     bool reload;              /* SIGHUP puts a new value in force */
     bool secret;              /* the value is never printed */
     bool repeats;             /* a text that may be given several times, joined by spaces */
-    bool action;              /* asks for something else than serving: on the command line only */
+    bool action; /* selects something other than serving: allowed on the command line only */
 };
 
 struct command {
@@ -42,7 +42,7 @@ struct command {
     const char *operands; /* as --help shows them */
     const char *help;     /* in a few words */
     const char *text;     /* in full, lines of at most 100 characters */
-    const char *flags;    /* that mean something for it, with spaces between; NULL: none */
+    const char *flags;    /* the flags that apply to it, separated by spaces; NULL: none */
 };
 
 extern const struct flag CONFIG_FLAGS[];
@@ -50,7 +50,7 @@ extern const size_t CONFIG_FLAG_COUNT;
 extern const struct command CONFIG_COMMANDS[];
 extern const size_t CONFIG_COMMAND_COUNT;
 
-/* By any of its names, dashes included; NULL when there is none. */
+/* Finds a flag by any of its names, dashes included; NULL if there is none. */
 const struct flag *flag_find(struct str name);
 const struct command *command_find(struct str name);
 
@@ -63,12 +63,12 @@ static inline size_t flag_index(const struct flag *flag)
 enum { FLAG_VARIABLE_BYTES = 64 };
 void flag_variable(const struct flag *flag, char *out);
 
-/* Where a value goes to: false when it is not one of the flag's. A text must outlive the config;
- * the value of a FLAG_BOOL may be absent, which sets it. */
+/* Sets the flag's value from text: false if the text is not a valid value. A text must outlive the
+ * config; the value of a FLAG_BOOL may be absent, which sets it. */
 bool value_set(struct config *config, const struct flag *flag, struct str value);
 /* The valid values, for an error. */
 const char *value_wanted(const struct flag *flag);
-/* The value as it would be given; nothing when none is. */
+/* Writes the value as a command line would give it; nothing if none is set. */
 void value_put(struct buf *out, const struct config *config, const struct flag *flag);
 /* Returns true if two configurations have the same value from the same source. */
 bool value_same(const struct config *a, const struct config *b, const struct flag *flag);

@@ -7,7 +7,8 @@
 
 enum { HELP_LEFT = 34, HELP_WIDTH = 100 };
 
-/* Words of the text in lines that begin at HELP_LEFT; the first line has begun already. */
+/* Writes the words of the text in lines that begin at HELP_LEFT; the first line was already
+ * begun. */
 static void print_wrapped(const char *text)
 {
     struct str rest = str_of(text);
@@ -56,7 +57,7 @@ void config_print_help(void)
                n > 40 ? "\n                                           " : "", command->help);
     }
     puts(
-        "\nlazuli COMMAND --help says more of a command.\n\n"
+        "\nlazuli COMMAND --help describes a command in full.\n\n"
         "With no flags: 127.0.0.1, ports 10000 (blob), 10001 (queue), 10002 (table), 10003 (file),\n"
         "10445 (SMB), data in ./lazuli-data, account devstoreaccount1 with its well-known key, so that\n"
         "UseDevelopmentStorage=true works. Other accounts: AZURITE_ACCOUNTS=\"name:key1[:key2];…\".");
