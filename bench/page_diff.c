@@ -115,7 +115,7 @@ static void measure(struct bench *b, unsigned before, unsigned after)
     must("snapshot",
          engine_update_wait(b->store.engine, b->partition, blob_snapshot_blob, &snapshot));
     write_pages(b, name, after);
-    (void)list_us(b, name, 0, &all); /* what is read for the first time is not what is asked for */
+    (void)list_us(b, name, 0, &all); /* the first read is not measured */
     double whole = list_us(b, name, 0, &all);
     double difference = list_us(b, name, snapshot.snapshot, &changed);
     printf("%6u + %6u pages: ranges %8.0f us for %6zu, difference %8.0f us for %6zu; %.2f us a "

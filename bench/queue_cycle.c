@@ -46,7 +46,7 @@ struct client {
     char answer[ANSWER_BYTES_MAX];
     size_t answer_n;
     uint64_t done;      /* requests of this phase, or messages in CYCLE_32 */
-    uint64_t left;      /* in CYCLE_32: how often what it is doing is still to be done */
+    uint64_t left;      /* in CYCLE_32: how many more times the current step is repeated */
     uint64_t got_count; /* messages that the last get brought */
     enum phase doing;
     struct message *at;
@@ -216,7 +216,7 @@ static bool next_of_phase(struct client *c)
 {
     bool cycle = c->bench->phase == CYCLE;
     if (cycle && c->doing == GET && c->got_count == 0)
-        return true; /* another client's get has the message still: once more */
+        return true; /* another client has the message: get again */
     c->doing = !cycle ? c->bench->phase : c->done % 3 == 0 ? PUT : c->done % 3 == 1 ? GET : DELETE;
     c->at = &c->messages[cycle ? 0 : c->done];
     c->done++;
@@ -249,7 +249,7 @@ static void run_clients(struct client *clients, int connections)
             stop("epoll");
         clients[i].done = 0;
         clients[i].left = 0;
-        clients[i].doing = DELETE; /* of nothing: a round begins behind it */
+        clients[i].doing = DELETE; /* no step: a new round begins */
         running += client_next(&clients[i]);
     }
     while (running > 0) {

@@ -37,7 +37,7 @@ static void try_roles(struct str text)
     struct role_request request = {&nobody, 1, STR("account"), STR("container"), NEED_WRITE};
     if (err_is(roles_parse(text, &roles)))
         return;
-    /* Only a line for everybody gives something to nobody. */
+    /* An identity without any claim may get rights only from a line for "*". */
     if (str_find(text, '*', 0) == text.n)
         assert(!roles_permit(roles, &request));
     roles_free(roles);

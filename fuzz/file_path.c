@@ -18,7 +18,7 @@ static void looks_right(struct str path, bool posix)
         assert(!str_eq(name, STR(".")) && !str_eq(name, STR("..")));
         assert(++depth <= PATH_DEPTH_MAX);
         if (!posix)
-            assert(!err_is(path_check_name(name)) && memchr(name.p, '\\', name.n) == NULL);
+            assert(!err_is(file_path_check_name(name)) && memchr(name.p, '\\', name.n) == NULL);
     }
     if (path.n > 0)
         assert(path_last(path).n > 0);
@@ -34,10 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < 4; i++) {
         struct path_rules rules = {.posix = (i & 1) != 0, .keep_dots = (i & 2) != 0};
         struct str out, again;
-        if (err_is(path_check(&a, in, &rules, &out)))
+        if (err_is(file_path_check(&a, in, &rules, &out)))
             continue;
         looks_right(out, rules.posix);
-        assert(!err_is(path_check(&a, out, &rules, &again)) && str_eq(out, again));
+        assert(!err_is(file_path_check(&a, out, &rules, &again)) && str_eq(out, again));
     }
     arena_release(&a);
     return 0;

@@ -64,8 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t by_parts;
     struct err whole_error = scan(input, size, &whole);
     struct err parts_error = scan(input, 1 + size / 7, &by_parts);
-    /* A bad line may hide behind the end of a good head when all is seen at once, not the reverse.
-     */
+    /* Both ways must accept the input, or both must refuse it. */
     if (err_is(whole_error) || err_is(parts_error)) {
         require(err_is(whole_error) == err_is(parts_error));
         return 0;

@@ -22,7 +22,7 @@ enum { TURNS_MAX = 20000, COMMANDS_MAX = 16, SESSION_ID = 7, CREDITS = 4096, ZER
 static const char ZEROS[4096];
 
 struct world {
-    struct loop_task task; /* first: looks at every turn of the loop */
+    struct loop_task task; /* first: checks at every turn of the loop */
     struct smb_fuzz_world on;
     struct smb_conn *conn;
     int client;
@@ -147,7 +147,7 @@ static void look(struct loop_task *task)
         loop_stop(w->on.loop);
         return;
     }
-    /* The connection lives while it is counted. What waits for ever is cut off with it. */
+    /* The connection lives while it is counted. Requests that wait for ever end when it is cut. */
     bool idle = w->conn->under_way == 0;
     if (!w->shut && ++w->turns > 4 && (idle || w->turns > TURNS_MAX)) {
         (void)shutdown(w->client, SHUT_WR);

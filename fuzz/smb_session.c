@@ -397,7 +397,7 @@ static void step_log_in(struct world *w, struct client *c, struct client *to)
     k->user.nonce = session;
     if (smb_user_put_proof(&k->user, str_from(answer, SMB_HEADER_BYTES + 8), &proof)) {
         s.token = buf_str(&proof);
-        /* The keys are made before the answer is looked at: its signature is to be known. */
+        /* The keys are derived before the answer is checked, because its signature needs them. */
         if (to != NULL || (how & 8) == 0)
             k->session = session;
         bool answered = set_up(w, c, &s, signs, &k->user, &answer);
@@ -467,7 +467,7 @@ static void put_wide(struct buf *b, const char *text)
         buf_put_le16(b, (uint16_t)(unsigned char)*text);
 }
 
-/* The variable part: names, which a fuzzer would hardly find, or bytes of the input. */
+/* The variable part: names that a fuzzer would rarely find, or bytes of the input. */
 static void put_tail(struct world *w, struct buf *b, uint16_t command)
 {
     static const char *const names[] = {"a", "b", "dir", "dir\\a", "", "dir\\b", "*", "c"};
@@ -507,7 +507,7 @@ static void put_contexts(struct world *w, struct buf *b)
         size_t at = b->n;
         for (size_t n = 0; n < bytes; n++)
             buf_putc(b, n < data.n ? data.p[n] : 0);
-        if ((which & 7) == 3 || (which & 7) == 5) /* comes back for a handle that was there */
+        if ((which & 7) == 3 || (which & 7) == 5) /* reconnects to a handle that existed */
             memcpy(b->p + at, &w->files[which >> 3 & 7].persistent, 8);
         while (i + 1 < count && b->n % 8 != 0)
             buf_putc(b, 0);

@@ -160,7 +160,8 @@ static bool same_keys(const struct account *a, const struct account *b)
     return same;
 }
 
-/* One that is as it was is not touched: its clients would have to prove themselves again. */
+/* Does not touch an account that is unchanged: replacing it would force its clients to authenticate
+ * again. */
 static struct err serve_one(struct accounts *served, struct accounts *from, struct str name)
 {
     struct account *fresh = accounts_get(from, name);
@@ -225,7 +226,7 @@ void account_sources_reload(const struct config *old, const struct config *fresh
         return;
     }
     arena_init(&arena, 2 * ACCOUNT_NAME_MAX * ACCOUNTS_MAX);
-    /* Accounts that the file's hid may become visible again. */
+    /* Accounts of the store that an account of the file had replaced may become visible again. */
     if (retire(registry, accounts, &arena) && (err_is(registry_load(registry, &deleted)) ||
                                                read_variable(registry->accounts, &given) != 0))
         log_line(LOG_WARN, "the accounts of the store and of the environment cannot be read");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that ask a running server over HTTP. Each returns an exit status: 0, 1 when the
- * server says no or cannot be reached, 2 when the words make no sense. */
+/* The commands that send requests to a running server over HTTP. Each returns an exit status: 0; 1
+ * if the server refuses or cannot be reached; 2 if the words are invalid. */
 #ifndef ADMIN_COMMAND_H
 #define ADMIN_COMMAND_H
 
@@ -16,12 +16,14 @@ int inspect_command(const struct config *config);
 /* lazuli ctl WORDS: test control; LAZULI_TEST_CONTROL_TOKEN has the token. */
 int ctl_command(const struct config *config);
 
-/* Prints the answer: to stdout when the server says yes, else to stderr. */
+/* Prints the answer: to stdout if the server has accepted the request, else to stderr. Returns the
+ * exit status. */
 struct answered;
 int admin_command_print(const struct answered *answer);
-/* Where the server is: at a URL that was given, else where the flags say that it listens. */
+/* Returns the server's URL: the given one, else that of the address where the flags let it
+ * listen. */
 struct str admin_command_url(const struct config *config, const char *given, struct arena *arena);
-/* Says why it could not be asked. */
+/* Prints why the server could not be asked; returns the exit status. */
 int admin_command_failed(struct str url, struct err error);
 
 #endif

@@ -13,7 +13,7 @@
 static const char *const TITLES[CONFIG_SERVICES] = {"Blob", "Queue", "Table", "File"};
 static const char *const NAMES[CONFIG_SERVICES] = {"blob", "queue", "table", "file"};
 
-/* Azurite has no file service, so nobody waits for lines about it. */
+/* Azurite has no file service, so no program waits for lines about it. */
 static const char *product_of(const struct config *config, size_t service)
 {
     return config->program != PROGRAM_LAZULI && service < 3 ? "Azurite" : "Lazuli";
@@ -40,7 +40,7 @@ static void say(struct buf *line)
     buf_clear(line);
 }
 
-/* Azurite's programs for one service have words of their own. */
+/* Azurite's programs for one service print other words. */
 static void put_started(struct buf *line, const struct config *config, size_t i, uint16_t port)
 {
     buf_printf(line, "%s %s service ", product_of(config, i), TITLES[i]);

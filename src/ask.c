@@ -56,7 +56,7 @@ static struct str header_of(const struct ask *what, struct str name)
     return STR("");
 }
 
-/* x-ms-* in the order of their names, two of which every request has. */
+/* x-ms-* headers in the order of their names; every request has these two. */
 static void put_canonical_headers(struct buf *text, const struct ask *what, struct str date)
 {
     enum { HEADERS_MAX = 16 };
@@ -177,7 +177,7 @@ static struct err make_request(struct arena *arena, const struct ask *what, cons
     return OK;
 }
 
-/* Until the server closes, as it was asked to. */
+/* Reads until the server closes the connection, as the request asks. */
 static struct err read_all(int fd, struct buf *in)
 {
     for (;;) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One HTTP request of a command (`lazuli health`, `inspect`, `ctl`) to a server, plain and without
- * limits on who is reached: the operator says where to. Waits. */
+/* Sends one HTTP request of a command (`lazuli health`, `inspect`, `ctl`) to the server that the
+ * operator names: without TLS, and to any address. Blocks. */
 #ifndef ASK_H
 #define ASK_H
 
@@ -20,9 +20,9 @@ struct ask {
     struct str body;                  /* absent: none */
     const struct ask_header *headers; /* further ones */
     size_t header_count;
-    /* Given: signs it with the key (base64), as docs/admin-api.md has it. */
+    /* If given, the request is signed with this key (base64), as docs/admin-api.md describes. */
     struct str account, key;
-    bool table; /* as the table service wants it */
+    bool table; /* signed as for the table service */
 };
 
 struct answered {
@@ -30,8 +30,8 @@ struct answered {
     struct str body;
 };
 
-/* What is answered lives in the arena. ERR_INVALID_INPUT for a URL that is none; ERR_IO with a
- * cause; ERR_BAD_REQUEST for an answer that is no HTTP. */
+/* The answer is in the arena. ERR_INVALID_INPUT for an invalid URL; ERR_IO with a cause;
+ * ERR_BAD_REQUEST for an answer that is not HTTP. */
 struct err ask(struct arena *arena, const struct ask *what, struct answered *out);
 
 #endif

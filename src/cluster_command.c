@@ -26,7 +26,7 @@ static int init(const struct engine_cluster_options *options)
     return 0;
 }
 
-/* The bar on a terminal; in a log a line for every tenth. */
+/* A progress bar on a terminal; in a log one line for each tenth. */
 struct moving {
     struct progress bar;
     uint64_t moved, tenths;

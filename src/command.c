@@ -29,8 +29,8 @@ static struct err open_store(const char *folder, bool read_only, struct clock *c
     return engine_local_open(&options, out);
 }
 
-/* The store that a command is for: by --data, or by the word after `before` others. NULL when both
- * are given, or more words. */
+/* The data folder that a command is for: from --data, or the word after the first `before` words.
+ * NULL if both are given, or there are more words. */
 static const char *store_folder(const struct config *config, unsigned before)
 {
     if (config->operand_count <= before)

@@ -144,7 +144,7 @@ static void be_patient(int connection)
     (void)setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
 
-/* Up to the newline; false when none comes. */
+/* Reads up to the newline; false if none arrives. */
 static bool read_line(int connection, char *line, size_t size, size_t *n)
 {
     size_t used = 0;
@@ -173,7 +173,7 @@ static bool write_all(int fd, struct str text)
     return true;
 }
 
-/* How a backup that runs here is seen at the other end. */
+/* The progress of a backup or an import that runs in the server, as the other end sees it. */
 struct told_progress {
     int connection;
     int stop; /* of an import: readable when the server stops */
@@ -190,7 +190,7 @@ static void tell_progress(void *arg, const char *doing, uint64_t done, uint64_t 
     int n = snprintf(line, sizeof line, PROGRESS "%s %" PRIu64 " %" PRIu64 "\n", doing, done, of);
     told->told_ms = now;
     if (!write_all(told->connection, (struct str){line, (size_t)n}))
-        told->connection = -1; /* nobody watches any more: the backup continues */
+        told->connection = -1; /* the client has gone: the backup continues */
 }
 
 static void put_reason(struct buf *answer, const char *path, struct err error)
@@ -222,7 +222,7 @@ static void answer_backup(struct control *control, struct str to, int connection
     }
 }
 
-/* The server's end does not wait for an import to end. */
+/* The server stops without waiting for an import to end. */
 static bool is_stopping(void *arg)
 {
     const struct told_progress *told = arg;

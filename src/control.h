@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator's way into a running server: a Unix socket in the data folder. Only the server's own
- * user and root get in, by the socket's mode and by what the kernel says of who connects.
+/* The operator's access to a running server: a Unix socket in the data folder. Only the server's
+ * own user and root can use it: the socket's mode excludes others, and the kernel reports the user
+ * of each connection.
  *
- * A request is one line of words, the answer is "ok" or "error: why" on its first line, then what
- * was asked for. While a backup or an import runs, lines of "progress DOING DONE OF" come before
- * that. One connection is served at a time, on a thread of its own, so that an operator never holds
- * up a client. */
+ * A request is one line of words. The answer has "ok" or "error: why" on its first line, then the
+ * result. While a backup or an import runs, lines of "progress DOING DONE OF" precede it. A
+ * separate thread serves one connection at a time, so that an operator never delays a client. */
 #ifndef CONTROL_H
 #define CONTROL_H
 
@@ -27,19 +27,19 @@ struct control_calls {
 /* Listens in the folder. ERR_IO. */
 struct err control_new(const char *folder, struct registry *registry,
                        const struct control_calls *calls, struct control **out);
-/* Stops the thread and takes the socket away. NULL is let pass. */
+/* Stops the thread and removes the socket. NULL is allowed. */
 void control_free(struct control *control);
 
 enum { CONTROL_LINE_MAX = 1024, CONTROL_ANSWER_MAX = 256 << 10 };
 
-/* What the thread does with a line, without its newline; the answer goes to *answer. */
+/* Handles one line, without its newline; appends the answer to *answer. */
 void control_answer(struct registry *registry, struct str line, struct buf *answer);
 
 /* The other end: `lazuli account …` sends its words to the server of that folder and prints the
  * answer. The exit status. */
 int control_command(const char *folder, const char *const *words, unsigned count);
-/* One line and its answer, for other commands. False when no server runs there, or it says no: the
- * answer then has the reason. */
+/* Sends one line and reads its answer, for other commands. False if no server runs there, or if it
+ * refuses: then the answer has the reason. */
 bool control_ask(const char *folder, const char *line, struct buf *answer);
 /* Returns true if a server runs on the folder. */
 bool control_reaches(const char *folder);

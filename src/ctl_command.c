@@ -11,7 +11,8 @@
 
 enum { WORDS_MAX = 4, ARENA_BYTES_MAX = 256 << 20 };
 
-/* In path and body, %s is the first word that the row leaves open, then the second. */
+/* In path and body, the first %s stands for the first word that the row leaves open, the next one
+ * for the second. */
 struct row {
     const char *words[WORDS_MAX]; /* "?" is any word */
     const char *method;

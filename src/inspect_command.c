@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lazuli inspect [--timeline] [--follow] [RESOURCE]: the last refusals, and who made them so.
- * lazuli inspect --explain ID: the one that an answer has named. */
+/* lazuli inspect [--timeline] [--follow] [RESOURCE]: the last refusals, and the requests that
+ * caused them. lazuli inspect --explain ID: the refusal with the id that a response has named. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct pairs {
     size_t count;
 };
 
-/* Objects within objects become paths; arrays have no place in an event. */
+/* Nested objects become paths; events contain no arrays. */
 static void read_object(struct json_reader *r, struct arena *arena, struct str before,
                         struct pairs *out)
 {
@@ -59,7 +59,7 @@ static void print_if(const struct pairs *p, const char *before, const char *path
         printf("%s%.*s", before, STR_ARG(value));
 }
 
-/* How long before the event the other thing happened. */
+/* How long before the event the other request was served. */
 static void print_age(const struct pairs *p)
 {
     int64_t then, now;
@@ -110,7 +110,8 @@ static void print_event(const struct pairs *p)
     putchar('\n');
 }
 
-/* Prints all events; *next is where to go on. False for an answer that is none. */
+/* Prints all events; *next is set to the position to continue from. False if the answer is
+ * invalid. */
 static bool print_events(struct arena *arena, struct str body, uint64_t *next)
 {
     struct json_reader r = json_reader_of(arena, body);
@@ -156,7 +157,7 @@ static struct str from_environment(const char *name, const char *otherwise)
     return str_of(value != NULL && value[0] != '\0' ? value : otherwise);
 }
 
-/* One question; *next goes on. */
+/* Sends one request for events; advances *next. */
 static int inspect_once(const struct config *config, uint64_t *next, bool wait)
 {
     struct arena arena;

@@ -40,7 +40,8 @@ void jobs_add(struct jobs *jobs, const char *name, sweep_step *step, void *conte
 bool jobs_row_extents(struct str partition, struct str key, struct str value,
                       void (*named)(void *sink, const struct extent *x), void *sink)
 {
-    /* Of a state that a test has kept: "s/NAME/" before the partition's own name (saved.h). */
+    /* The partition of a state that a test has saved: "s/NAME/" precedes the partition's own name
+     * (saved.h). */
     if (str_starts(partition, STR("s/"))) {
         struct str rest = str_from(partition, 2);
         (void)str_cut(&rest, '/');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The background work of all services, and what their rows name, in one place each. */
+/* The background jobs of all services, and the functions that know which extents and owners their
+ * rows have. */
 #ifndef JOBS_H
 #define JOBS_H
 
@@ -14,7 +15,7 @@
 
 enum { JOBS_COUNT = 7, JOBS_ADDED_MAX = 3 };
 
-/* The jobs' memory of where they are. */
+/* The jobs' positions between two steps. */
 struct jobs {
     struct blob_round blob_sweep, blob_expiry;
     struct queue_sweep queue_sweep;

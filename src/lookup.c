@@ -9,8 +9,8 @@
 #include "service/queue/queue.h"
 #include "service/table/table.h"
 
-/* The encoded policies of a place, in the arena; absent when there are none. A place that does not
- * exist is an error with the code of its service. */
+/* Returns the encoded policies of a container, queue, table or share, in the arena; absent if there
+ * are none. If it does not exist, returns the error of its service. */
 static struct err queue_policies(struct store *store, const struct auth_container *wanted,
                                  struct arena *arena, struct str *encoded)
 {

@@ -8,7 +8,7 @@
 
 enum { CACHE_PART = 32, CACHE_MIB_MIN = 64, CACHE_MIB_MAX = 512 };
 
-/* The limit that a container is given; UINT64_MAX when there is none. */
+/* The memory limit of the control group; UINT64_MAX if there is none. */
 static uint64_t group_limit(void)
 {
     char text[32];

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* The machine's memory, or what its control group leaves it of that. */
+/* The machine's memory, or the limit of the control group if that is lower. */
 uint64_t memory_bytes(void);
 /* Default size of the row cache: a 32nd of it, within bounds. */
 uint64_t memory_cache_mib(uint64_t memory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lazuli migrate: opens both stores, keeps time from going back, shows how far it is. */
+/* lazuli migrate: opens both stores, keeps stamps from repeating, reports the progress. */
 #include "migrate_command.h"
 
 #include <assert.h>
@@ -19,8 +19,8 @@
 #include "migrate/migrate.h"
 #include "progress.h"
 
-/* A clock that is ahead of the system's, when the source's stamps are: no ETag of the destination
- * may be one that the source has given before. */
+/* If the source's stamps are ahead of the system's clock, so is this clock: the destination must
+ * not repeat an ETag of the source. */
 struct ahead_clock {
     struct clock clock;
     struct clock system;
@@ -40,7 +40,7 @@ static void ahead_clock_init(struct ahead_clock *a)
     clock_init_system(&a->system);
 }
 
-/* The larger of the clock's time and the store's next stamp. */
+/* Returns the larger of the clock's time and the store's next stamp. */
 static struct err read_stamp(struct txn *t, void *arg)
 {
     assert(txn_writable(t));
@@ -63,7 +63,8 @@ static bool is_cluster(const char *word)
     return strcmp(word, "cluster") == 0;
 }
 
-/* The URI of the rows names the source. It may hold a password, so that only its hash is kept. */
+/* The URI of the rows identifies the source. It may contain a password, so only its hash is
+ * stored. */
 static struct err open_cluster(struct end *end, const struct config *config)
 {
     struct engine_cluster_options options = {.rows = config->rows,
@@ -86,7 +87,7 @@ static struct err open_end(struct end *end, const struct config *config, const c
     struct engine_local_options options = {
         .folder = word, .clock = &end->clock.clock, .existing = existing};
     TRY(engine_local_open(&options, &end->engine));
-    /* It names the source in the destination, also when the command is run from elsewhere. */
+    /* An absolute path identifies the source in the destination, wherever the command is run. */
     return realpath(word, end->path) == NULL ? err_new(ERR_IO) : OK;
 }
 

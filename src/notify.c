@@ -22,7 +22,7 @@ void notify_manager(const char *state)
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
-    /* A manager that does not listen any more is no reason not to serve. */
+    /* If the manager no longer listens, the server runs all the same. */
     (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&to,
                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
     (void)close(fd);

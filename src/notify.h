@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells the service manager that started the server how it is (systemd's Type=notify). */
+/* Reports the server's state to the service manager that started it (systemd's Type=notify). */
 #ifndef NOTIFY_H
 #define NOTIFY_H
 
-/* "READY=1", "STOPPING=1"; to the socket of the variable NOTIFY_SOCKET, and to nobody without it.
- */
+/* Sends "READY=1" or "STOPPING=1" to the socket that the variable NOTIFY_SOCKET names. Does nothing
+ * if it is not set. */
 void notify_manager(const char *state);
 
 #endif

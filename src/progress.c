@@ -18,7 +18,7 @@ int64_t progress_ms(const struct progress *p)
     return clock_mono_ms() - p->began_ms;
 }
 
-/* Not for each step: a terminal is slow. But the end of each thing to do is seen. */
+/* Not for each step, because a terminal is slow; but the end of each task is always shown. */
 static bool draw(struct progress *p, const char *doing, uint64_t done, uint64_t of)
 {
     static const char cells[] = "########################################";

@@ -6,9 +6,10 @@
 #include "config.h"
 
 bool host_is_loopback(const char *host);
-/* The host of a storage service that others can connect to; NULL when there is none. */
+/* The host of a storage service that other machines can connect to; NULL if there is none. */
 const char *reachable_service(const struct config *config);
-/* The same of any listener: SMB's and the admin listener, which has the services too. */
+/* The same for any listener, including SMB's and the admin listener, which also serves the
+ * services. */
 const char *reachable_host(const struct config *config);
 
 #endif

@@ -8,7 +8,7 @@
 #include "core/line_log.h"
 #include "core/mem.h"
 
-/* Texts of an older configuration may be in use for as long as the server runs. */
+/* Texts of an older configuration may be in use as long as the server runs, so all are kept. */
 struct generation {
     struct config config;
     struct generation *older;
@@ -17,9 +17,9 @@ struct generation {
 struct reloader {
     struct reload_parts parts;
     const struct config *current;
-    struct generation *newest; /* NULL: the one that the server started with is in force */
+    struct generation *newest; /* NULL: the server still uses the configuration it started with */
     struct loop_task task;
-    atomic_uint asked; /* how often since the last was begun, the one under way included */
+    atomic_uint asked; /* requests since the last reload began, including the one in progress */
 };
 
 /* ---- putting it in force ---- */
@@ -55,7 +55,7 @@ static void apply_limits(const struct reload_parts *p, const struct config *conf
         atomic_store(&p->idle_ms[i], reload_idle_ms(config, i));
 }
 
-/* Also where the names are the same: the files may be new ones. */
+/* Also if the names are the same: the files may be new. */
 static void apply_certificate(const struct reload_parts *p, const struct config *config)
 {
     if (p->tls == NULL || config->cert == NULL)

@@ -11,7 +11,7 @@
 #include "rest/server.h"
 #include "smb/server.h"
 
-/* What changes; all of it outlives the reloader. */
+/* The parts that a reload changes; they outlive the reloader. */
 struct reload_parts {
     struct rest_server *rest;
     struct http_server *http;
@@ -19,13 +19,13 @@ struct reload_parts {
     struct tls *tls;        /* NULL: there is none */
     struct registry *registry;
     atomic_int_fast64_t *idle_ms; /* of each service */
-    struct pool *pool;            /* where it is done: the accounts in the store may be on disk */
+    struct pool *pool; /* runs the reload, because the accounts in the store may be on disk */
 };
 
 struct reloader;
 
 struct reloader *reloader_new(const struct config *config, const struct reload_parts *parts);
-/* From the first loop. While one is under way, another follows it. */
+/* From the first loop. If a reload is in progress, another one follows it. */
 void reloader_ask(struct reloader *r);
 /* After the pool is gone. */
 void reloader_free(struct reloader *r);

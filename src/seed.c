@@ -39,7 +39,7 @@ struct request {
     size_t header_count;
 };
 
-/* *made: it did not exist before. A conflict is no error: it exists already. */
+/* *made: it did not exist before. A conflict is no error: the object exists already. */
 static struct err send(struct seed *s, const struct request *r, bool *made)
 {
     uint16_t port = s->target->ports[r->service];
@@ -179,7 +179,7 @@ static struct err read_item(struct seed *s, struct json_reader *r, struct item *
                                                    : wrong(s, "an item", STR(""), "has no name");
 }
 
-/* The list of a thing's contents; `place` is the thing's name. */
+/* Reads the list of an object's contents; `place` is the object's name. */
 typedef struct err read_list(struct seed *s, struct json_reader *r, struct str container);
 
 static struct err read_blobs(struct seed *s, struct json_reader *r, struct str container)
@@ -283,7 +283,7 @@ static const struct kind KINDS[] = {{"containers", "blobs", make_box},
                                     {"tables", "entities", make_table},
                                     {"shares", "files", make_share}};
 
-/* {"name": …, "blobs": […]}: the name stands first. */
+/* {"name": …, "blobs": […]}: the name must be the first member. */
 static struct err read_container(struct seed *s, struct json_reader *r, const struct kind *kind)
 {
     struct str name;
@@ -339,7 +339,7 @@ static struct err read_manifest(struct seed *s, struct json_reader *r)
     return OK;
 }
 
-/* The first of the served accounts, if the well-known one is not served. */
+/* The first account that is served, if the well-known one is not. */
 static struct err begin(struct seed *s)
 {
     struct account *known = accounts_get(s->target->accounts, STR(ACCOUNT_WELL_KNOWN_NAME));
@@ -352,7 +352,7 @@ static struct err begin(struct seed *s)
 struct err seed_manifest(const struct seed_target *target, struct str text, struct arena *arena)
 {
     struct seed s = {.target = target, .arena = arena};
-    /* Well-formed to its end before anything is made of it. */
+    /* The whole manifest must be well-formed before anything is created. */
     struct json_reader check = json_reader_of(arena, text);
     json_skip(&check, json_value(&check));
     if (!json_done(&check))
@@ -383,7 +383,7 @@ static struct err read_whole(struct seed *s, const char *path, size_t max, struc
 static struct err walk(struct seed *s, const char *folder, struct str container, struct str before,
                        int depth);
 
-/* A file is a blob, a folder a part of names. */
+/* A file becomes a blob; a folder becomes a part of the names. */
 static struct err take_entry(struct seed *s, const char *path, struct str container,
                              struct str name, int depth)
 {

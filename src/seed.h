@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fills a server with what tests begin with, by requests like any client's: from a manifest (JSON)
- * or a folder, whose subfolders are containers and whose files are blobs. What is there already
- * stays; queues that are there get no messages again. docs/admin-api.md has the manifest's form. */
+/* Creates initial data for tests, with requests like those of any client: from a manifest (JSON) or
+ * a folder, whose subfolders are containers and whose files are blobs. Existing objects stay;
+ * existing queues get no messages again. docs/admin-api.md has the manifest's format. */
 #ifndef SEED_H
 #define SEED_H
 

@@ -47,7 +47,7 @@ static void stop_loops(void *arg)
         loop_stop(s->loops[i]);
 }
 
-/* The admin listener goes last: it tells how the others are doing. */
+/* The admin listener ends last, because it reports the state of the others. */
 static void http_drained(void *arg)
 {
     struct server *s = arg;
@@ -63,13 +63,13 @@ static void smb_drained(void *arg)
     http_server_drain(s->http, DRAIN_MS, http_drained, s);
 }
 
-/* SMB clients hold their connections for good: they are cut, HTTP requests are let end. */
+/* SMB clients keep their connections open, so these are cut; HTTP requests may finish. */
 static void drain(struct server *s)
 {
     s->draining = true;
     admin_set_state(s->admin, ADMIN_DRAINING);
     if (s->script != NULL)
-        script_clear(s->script); /* what is held goes on, and ends */
+        script_clear(s->script); /* held requests continue, and end */
     log_line(LOG_INFO, "stopping");
     announce_closing(s->config, &s->ports);
     notify_manager("STOPPING=1");
@@ -97,7 +97,8 @@ static void on_signal(struct loop_watch *watch, uint32_t events)
     }
 }
 
-/* Signals are blocked in every thread (this runs before the first is made) and read by loop 0. */
+/* Signals are blocked in every thread, because this runs before the first one is created; loop 0
+ * reads them. */
 static int start_signals(struct server *s)
 {
     sigset_t set;
@@ -138,7 +139,8 @@ static struct err do_nothing(struct txn *t, void *arg)
     return OK;
 }
 
-/* Updates under way still use their requests' memory: an update behind them all ends after them. */
+/* Running updates still use their requests' memory. An update that is queued after them all ends
+ * after them. */
 static void wait_for_updates(struct server *s)
 {
     struct err error = engine_update_wait(s->store.engine, STR("-"), do_nothing, NULL);
@@ -205,7 +207,8 @@ static void release(struct server *s)
     free(s);
 }
 
-/* Each connection and each segment file takes a descriptor: ask for as many as allowed. */
+/* Each connection and each segment file needs a descriptor: request the highest limit that is
+ * allowed. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -239,8 +242,8 @@ int serve(const struct config *config, const char *server_name)
         status = serve_start_tls(s);
     }
     if (status == 0)
-        status = serve_start_hop(s);
-    /* Its persistent handles are in force before anything else can be asked for. */
+        status = serve_start_forward(s);
+    /* Its persistent handles are in force before any other request can be made. */
     if (status == 0)
         status = serve_start_smb(s);
     if (status == 0)
@@ -253,7 +256,8 @@ int serve(const struct config *config, const char *server_name)
         status = serve_start_dfs_listener(s);
     if (status == 0)
         status = serve_start_admin_listener(s);
-    /* Before what may wait for a cluster: who reaches a port may use the control socket. */
+    /* Before anything that may wait for a cluster: once a port is open, the control socket must
+     * work. */
     if (status == 0)
         status = serve_start_control(s);
     if (status == 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts the layers together and runs them: the only place that knows them all. */
+/* Creates and runs all layers: the only code that knows all of them. */
 #ifndef SERVE_H
 #define SERVE_H
 
 #include "config.h"
 
-/* Serves until told to stop; returns the exit status. Prints on stderr, in one line, why it cannot.
- */
+/* Serves until it is told to stop; returns the exit status. If it cannot start, prints the reason
+ * on stderr, in one line. */
 int serve(const struct config *config, const char *server_name);
 /* check, backup and their like. */
 int serve_command(const struct config *config);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers go over REST, to any server. A data folder stands for the server that runs on it; where
- * none runs, one is started for as long as the transfer takes. */
+/* Transfers use REST, with any server. A data folder stands for the server that runs on it; if none
+ * runs, one is started for the duration of the transfer. */
 #include "transfer_command.h"
 
 #include <errno.h>
@@ -120,8 +120,8 @@ static bool has_account(const struct end *end, struct str name)
     return false;
 }
 
-/* Asks the folder's server where it is, and adds the accounts that are not known yet. *ready is
- * false when it does not listen yet. */
+/* Asks the folder's server for its addresses, and adds accounts that are not known yet. *ready is
+ * false if it does not listen yet. */
 static struct err ask_server(struct end *end, bool *ready)
 {
     struct buf answer = buf_heap();
@@ -276,8 +276,8 @@ static struct err make_account(struct end *end, struct str name, bool hierarchic
     return ask_server(end, &ready);
 }
 
-/* A server that was named by a connection string is one account, whatever its name in the archive
- * is. */
+/* A server that is named by a connection string has one account, whatever the account's name in the
+ * archive is. */
 static struct err account_of(void *arg, struct str name, bool hierarchical, struct remote **out)
 {
     struct end *end = arg;
@@ -330,7 +330,7 @@ static void tell_counts(const struct transfer *t, const struct progress *p, cons
         (void)fprintf(stderr, "the archive ends early: what is whole of it was taken\n");
 }
 
-/* "blob", "table/NAME", …: anything else would pick nothing. */
+/* "blob", "table/NAME", …: any other text would select nothing. */
 static bool is_part(struct str part)
 {
     static const struct str SERVICES[] = {STR_INIT("blob"), STR_INIT("queue"), STR_INIT("table"),
@@ -343,7 +343,7 @@ static bool is_part(struct str part)
     return false;
 }
 
-/* Nothing was found of containers, queues, tables or shares that were asked for by their names. */
+/* No container, queue, table or share with a name of the selection was found. */
 static bool found_nothing(const struct transfer *t)
 {
     uint64_t sum = t->counts.resumed;
@@ -396,8 +396,8 @@ static uint64_t add_text(uint64_t sum, struct str text)
     return crc64(crc64(sum, text), STR("\n"));
 }
 
-/* A server by where it is; a folder by the store in it, so that a new store in its place is another
- * one. No secrets. */
+/* Identifies a server by its address, and a folder by the store in it, so that a new store in its
+ * place counts as another one. Contains no secrets. */
 static uint64_t add_end(uint64_t sum, const struct end *end)
 {
     char marker[4096];
@@ -434,7 +434,7 @@ static uint64_t sum_of(const struct transfer *t, const char *what, const struct 
 
 /* ---- the commands ---- */
 
-/* The word behind the file, or --data. NULL: too many words. */
+/* Returns the word after the file, or --data. NULL: too many words. */
 static const char *other_end(const struct config *config)
 {
     return config->operand_count == 1   ? config->data
@@ -486,7 +486,7 @@ int transfer_import_command(const struct config *config)
     return status;
 }
 
-/* Which account of the folder a copy to one account of a server is of. */
+/* Chooses the account of the folder that is copied to one account of a server. */
 static struct err account_to_copy(const struct end *from, const struct end *to, struct remote **out)
 {
     *out = find_account(from, to->accounts[0]->account);
@@ -499,7 +499,7 @@ static struct err account_to_copy(const struct end *from, const struct end *to, 
                             "copy to: name one by a connection string, or export and import");
 }
 
-/* One after the other, each with a state of its own. */
+/* Copies the accounts one after the other, each with its own state file. */
 static struct err copy_account(struct transfer *t, struct remote *from, struct remote *to)
 {
     uint64_t of = t->of;

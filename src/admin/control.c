@@ -264,7 +264,7 @@ static struct err read_freeze(struct json_reader *r, struct json_value v, void *
 }
 
 /* The largest shift: no test needs more. Stamps are derived from the time, never decrease, and must
- * fit into rows forever (tree_new_id). */
+ * fit into rows forever (path_tree_new_id). */
 #define CLOCK_FIRST    STR("1970-01-02T00:00:00Z")
 #define CLOCK_LAST     STR("2150-01-01T00:00:00Z")
 #define ADVANCE_MS_MAX (200LL * 366 * 86400 * 1000)

@@ -109,8 +109,8 @@ static bool is_sas(const struct auth_input *input, struct str authorization)
             (bearer_is(authorization) && str_given(auth_query(input, STR("sduoid")))));
 }
 
-/* A 401 makes SDKs fetch a new token for the audience of the challenge. Where no token would help,
- * they should give up, so the answer is another. */
+/* A 401 makes SDKs fetch a new token for the audience of the challenge. If no token would help,
+ * they should give up, so the answer has another status. */
 static struct err bearer_authenticate(const struct auth_server *server,
                                       const struct auth_input *input, struct str authorization,
                                       struct arena *arena, struct auth_result *result,
@@ -125,7 +125,7 @@ static struct err bearer_authenticate(const struct auth_server *server,
     return error;
 }
 
-/* Finds the identity, whatever the request asks for. */
+/* Finds the identity, independent of the requested operation. */
 static struct err authenticate(const struct auth_server *server, const struct auth_input *input,
                                struct arena *arena, struct auth_result *result,
                                struct str *challenge)
@@ -180,7 +180,7 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
     *challenge = STR_NONE;
     if (bearer_alone(demand) && is_sas(input, auth_header(input, STR("authorization"))))
         return auth_failed(arena, STR("Only authentication scheme Bearer is supported"));
-    /* A preflight carries no credentials; whatever it carries is not looked at. */
+    /* A preflight needs no credentials; any that it has are ignored. */
     if (demand->anonymous != AUTH_ANONYMOUS_ALWAYS)
         TRY(authenticate(server, input, arena, result, challenge));
     return permit(server, input, demand, arena, result, challenge);

@@ -24,8 +24,8 @@ enum auth_anonymous {
     AUTH_ANONYMOUS_ALWAYS,    /* preflight */
 };
 
-/* What the operation's row demands. A row that no SAS reaches (access policies) is not reached by
- * bearers either, but for GetUserDelegationKey, which is theirs alone. Letters are any-of: "cw"
+/* What the operation's row demands. A row that no SAS reaches (access policies) is closed to
+ * bearers too, except GetUserDelegationKey, which only bearers may call. Letters are any-of: "cw"
  * means c or w; a '+' binds those beside it: "a+u" means a and u, "wa+u" means w, or a and u. */
 struct auth_demand {
     const char *operation;
@@ -57,9 +57,9 @@ struct auth_input {
     struct str path;      /* as sent, percent-encoded */
     struct str raw_query; /* as sent */
     /* Decoded names (as sent in case) and values. */
-    const struct auth_pair *query; /* '+' read as a space, but in sig */
+    const struct auth_pair *query; /* '+' decoded as a space, except in sig */
     size_t query_count;
-    const struct auth_pair *query_plus; /* '+' read as it is; NULL: there is none */
+    const struct auth_pair *query_plus; /* '+' kept as it is; NULL: no value has one */
     const struct auth_pair *headers;
     size_t header_count;
     int64_t content_length; /* -1: none */
@@ -70,7 +70,7 @@ struct auth_input {
     const struct sockaddr_storage *peer;
     bool secure;
     int version; /* x-ms-version as yyyymmdd; 0 when not sent */
-    int64_t now; /* ticks, when the request came; 0: by the server's clock */
+    int64_t now; /* ticks: when the request arrived; 0: now, by the server's clock */
 };
 
 enum auth_kind {
@@ -102,8 +102,8 @@ struct auth_result {
     /* Response-header overrides of a SAS; absent where not given. */
     struct str cache_control, content_disposition, content_encoding, content_language, content_type;
     struct str encryption_scope; /* ses of a SAS; absent where not given */
-    /* The range of keys that a table's SAS is for; absent where not given. A batch must look at it
-     * for each of its parts. */
+    /* The range of keys that a table's SAS is for; absent if not given. A batch must check it for
+     * each of its parts. */
     struct str start_pk, start_rk, end_pk, end_rk;
     int sas_version;                /* sv as yyyymmdd, 0 when there is none */
     const struct auth_reach *reach; /* for auth_permit; NULL for AUTH_ANONYMOUS */
@@ -155,11 +155,11 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
                       const struct auth_demand *demand, struct arena *arena,
                       struct auth_result *result, struct str *challenge);
 
-/* May they do this to that? The only place that decides it, for the resource of the request's path
- * as for every other one that a request names (the source of a copy or rename, the file behind a
- * hard link, the table of a part of a batch): an operation on two resources asks for each.
- * ERR_AUTHORIZATION_FAILURE when the credentials are for something else, and the refusals of
- * auth_check. */
+/* Decides whether the identity may perform the operation on the resource. No other code decides
+ * that. An operation on two resources calls it for each: for the resource of the request's path,
+ * and for every other one that the request names (the source of a copy or rename, the file behind a
+ * hard link, the table of a part of a batch). ERR_AUTHORIZATION_FAILURE if the credentials are for
+ * something else, and the refusals of auth_check. */
 struct err auth_permit(const struct auth_server *server, const struct auth_result *who,
                        const struct auth_resource *what, const struct auth_demand *demand,
                        struct arena *arena);
@@ -179,9 +179,9 @@ struct delegation {
 enum { DELEGATION_DAYS_MAX = 7 };
 
 /* The key's value for GetUserDelegationKey, base64, in the arena. The account's key and the
- * delegation determine it: nothing is stored, and rotating the account's first key takes back all
- * that was delegated. ERR_RESOURCE_NOT_FOUND without such an account, ERR_INVALID_INPUT when a time
- * is not well-formed or a text has control characters. */
+ * delegation determine it: nothing is stored, and rotating the account's first key revokes all
+ * delegations. ERR_RESOURCE_NOT_FOUND without such an account, ERR_INVALID_INPUT if a time is
+ * malformed or a text has control characters. */
 struct err auth_delegate(const struct auth_server *server, struct str account,
                          const struct delegation *delegation, struct arena *arena,
                          struct str *value);

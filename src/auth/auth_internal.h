@@ -12,7 +12,7 @@ struct jwt;
 
 /* The scope of a service SAS. */
 enum sas_scope {
-    SAS_SCOPE_NONE, /* sr is not one that the service has, or had at the time of sv */
+    SAS_SCOPE_NONE, /* the service does not have this sr, or did not have it at the time of sv */
     SAS_SCOPE_OBJECT,
     SAS_SCOPE_SNAPSHOT,
     SAS_SCOPE_VERSION,
@@ -45,7 +45,7 @@ struct auth_reach *auth_reach_new(const struct auth_input *input, struct arena *
 struct str auth_header(const struct auth_input *input, struct str name);
 /* The same for a query parameter. */
 struct str auth_query(const struct auth_input *input, struct str name);
-/* The moment at which the request is judged. */
+/* The time for which the credentials are checked. */
 int64_t auth_now(const struct auth_server *server, const struct auth_input *input);
 
 /* 403 AuthenticationFailed whose AuthenticationErrorDetail is the text (which may hold newlines).
@@ -79,7 +79,7 @@ struct err auth_no_account(struct arena *arena, struct str account);
 bool bearer_is(struct str authorization);
 /* Returns true if the operation accepts no other credential. */
 bool bearer_alone(const struct auth_demand *demand);
-/* Finds the sender of the token, whatever the request asks for. */
+/* Finds the sender of the token, independent of the requested operation. */
 struct err bearer_verify(const struct auth_server *server, const struct auth_input *input,
                          struct str authorization, struct arena *arena, struct jwt *out);
 /* Returns true if the roles allow it for one of the identities of `who`. */

@@ -54,8 +54,8 @@ static enum role_need need_of(enum service_kind service, const struct auth_deman
         return NEED_DELEGATION;
     if (service == SERVICE_BLOB && has_only(letters, "op"))
         return NEED_OWNERSHIP;
-    /* The stored policies that SAS rest on: only the data owner among the cloud's roles includes
-     * getAcl and setAcl, while a share's are its ordinary properties. */
+    /* Operations on the stored access policies that SAS refer to. Among the cloud's roles only the
+     * data owner's includes getAcl and setAcl; the policies of a share are ordinary properties. */
     if (service != SERVICE_FILE && is_acl(demand))
         return NEED_OWNERSHIP;
     return has_only(letters, "rlf") || !demand->write ? NEED_READ : NEED_WRITE;

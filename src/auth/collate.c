@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auth/collate.h"
 
-/* Every character that a header name may hold but '\'' and '-', in the service's order. Checked
- * against the weights that the SDKs carry for the same purpose. */
+/* Every character that a header name may contain, except '\'' and '-', in the service's order.
+ * Checked against the weights that the SDKs carry for the same purpose. */
 static const char ORDER[] = "!#$%&*.^_`|~+0123456789abcdefghijklmnopqrstuvwxyz";
 
-/* Returns 0 for characters that the first level ignores. Letters and digits, nearly all there are,
+/* Returns 0 for characters that the first level ignores. Letters and digits, which are nearly all,
  * need no search. */
 static int rank(char c)
 {

@@ -10,8 +10,8 @@ enum { JWKS_KEYS_MAX = 64, JWKS_BYTES_MAX = 1 << 20, JWKS_RSA_BITS_MIN = 2048 };
 
 struct jwks;
 
-/* Keys of other kinds, for encryption, or too short are passed over. ERR_INVALID_INPUT when it is
- * not a key set, or none is left. */
+/* Skips keys of other kinds, keys for encryption, and keys that are too short. ERR_INVALID_INPUT if
+ * the text is not a key set, or no key is left. */
 struct err jwks_parse(struct str json, struct jwks **out);
 void jwks_free(struct jwks *set);
 size_t jwks_count(const struct jwks *set);

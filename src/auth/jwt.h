@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JSON web token in its compact form, read but not believed: jwks.h checks its signature, oauth.h
- * its claims. */
+/* A JSON web token in its compact form, decoded but not verified: jwks.h checks its signature,
+ * oauth.h its claims. */
 #ifndef AUTH_JWT_H
 #define AUTH_JWT_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MD4 and RC4, which NTLM is made of. OpenSSL 3 has them in its legacy provider alone; a hundred
- * lines here spare loading that into every process. Neither guards anything by itself. */
+/* MD4 and RC4, on which NTLM is based. OpenSSL 3 has them only in its legacy provider; these
+ * hundred lines avoid loading it into every process. No security depends on either of them alone.
+ */
 #ifndef AUTH_MD4_H
 #define AUTH_MD4_H
 

@@ -197,7 +197,7 @@ static bool proves_something(const struct authenticate *a)
 }
 
 /* HMAC-MD5 of the upper-case user and the domain as sent, under the password's NT hash. Account
- * names are ASCII, so ASCII upper case is all there is. */
+ * names are ASCII, so ASCII upper case is sufficient. */
 static void ntlm_v2_hash(struct str password, const struct authenticate *a, unsigned char out[16])
 {
     unsigned char nt_hash[MD4_BYTES];

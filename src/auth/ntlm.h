@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NTLMv2, the server's side: the user is an account, the password the base64 text of either of its
- * keys. LM, NTLMv1 and guest are refused, and so is anonymous, unless the caller knows the user
- * already and lets it give that up. */
+/* NTLMv2, the server's side: the user is an account, and the password is the base64 text of either
+ * of its keys. LM, NTLMv1 and guest are refused. Anonymous is refused too, unless the caller
+ * already knows the user and allows it to become anonymous. */
 #ifndef AUTH_NTLM_H
 #define AUTH_NTLM_H
 
@@ -14,7 +14,7 @@ enum {
     NTLM_CHALLENGE_BYTES = 8,
     NTLM_SIGNATURE_BYTES = 16,
     NTLM_MESSAGE_MAX = 16384,
-    NTLM_NEGOTIATE_MAX = 2048, /* the first message: it is kept for the second, from strangers */
+    NTLM_NEGOTIATE_MAX = 2048, /* stored before the client has proved anything */
     NTLM_WORKSTATION_MAX = 64,
 };
 
@@ -32,7 +32,7 @@ struct ntlm {
                                                    if not sent or too long */
     bool done;
     bool anonymous_allowed; /* by the caller, after ntlm_init */
-    bool anonymous;         /* after success: there is no account, and the key is no secret */
+    bool anonymous; /* after success: there is no account, and the session key is not secret */
 };
 
 /* Takes no memory before the first message. */
@@ -43,7 +43,7 @@ void ntlm_release(struct ntlm *n);
  * ERR_INVALID_AUTHENTICATION_INFO. */
 struct err ntlm_challenge(struct ntlm *n, struct str message, int64_t now_ticks, struct buf *out);
 /* The client's AUTHENTICATE message. On success session_key and account are set. Every refusal is
- * ERR_AUTHENTICATION_FAILED: it does not say what was wrong. */
+ * ERR_AUTHENTICATION_FAILED, which does not tell the reason. */
 struct err ntlm_authenticate(struct ntlm *n, struct str message, struct accounts *accounts);
 
 /* The signature over a SPNEGO mechanism list, by the client (to check) or the server (to send). */

@@ -9,11 +9,12 @@
 
 struct oauth;
 
-/* "basic": claims are checked as Azurite checks them, signatures are not, and whoever has a token
- *     may do anything. For development.
- * "jwks=FILE|URL,issuer=…,audience=…,roles=FILE": tokens are signed by one of the keys, RS256 or
- *     ES256, and do what the roles give them. `audience` may be there several times. The keys are
- *     read again every hour, and when a token names a key that is not among them.
+/* "basic": claims are checked as Azurite checks them, signatures are not, and any token
+ *     gives full access. For development.
+ * "jwks=FILE|URL,issuer=…,audience=…,roles=FILE": tokens must be signed by one of the keys, RS256
+ * or
+ *     ES256; the roles define what they may do. `audience` may occur several times. The keys are
+ *     read again every hour, and when a token names an unknown key.
  * ERR_INVALID_INPUT or ERR_IO, with a sentence in `detail` (static). */
 struct err oauth_new(const char *setting, struct oauth **out);
 void oauth_free(struct oauth *oauth);
@@ -38,7 +39,7 @@ const char *oauth_refuses(struct oauth *oauth, const struct jwt *token,
 bool oauth_takes_audience(const struct oauth *oauth, const struct jwt *token,
                           const struct oauth_audience *place);
 
-/* "core.windows.net", or what stands for it in another of Azure's clouds. */
+/* "core.windows.net", or the corresponding domain of another of Azure's clouds. */
 bool oauth_is_cloud(struct str domain);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May they do this to that: letters, scopes, roles and public access against a row's demand. */
+/* Decides whether an identity may perform an operation on a resource: compares letters, scopes,
+ * roles and public access with the row's demand. */
 #include <assert.h>
 
 #include "auth/auth_internal.h"
@@ -74,7 +75,7 @@ static bool is_at(const struct auth_reach *reach, const struct auth_resource *wh
     return str_eq(reach->path, what->object) && moment.n > 0 && str_eq(reach->moment, moment);
 }
 
-/* "a" holds "a" and "a/b", not "ab". No segment is resolved: ".." is a name like any other. */
+/* "a" contains "a" and "a/b", not "ab". No segment is resolved: ".." is a name like any other. */
 static bool is_within(struct str directory, struct str path)
 {
     return directory.n == 0 ||
@@ -102,7 +103,7 @@ static bool scope_holds(const struct auth_reach *reach, const struct auth_resour
     return false;
 }
 
-/* A batch of entities names no table itself; each of its parts does, and is asked for. */
+/* A batch of entities names no table itself; each of its parts does, and is checked separately. */
 static bool sas_reaches(const struct auth_reach *reach, const struct auth_resource *what)
 {
     bool table = what->service == SERVICE_TABLE;

@@ -83,7 +83,7 @@ void test_permit_one_snapshot_or_version(void)
         CHECK_INT(ask(&f, &who, &what), ERR_AUTHORIZATION_FAILURE);
         query[0] = (struct auth_pair){version ? STR("snapshot") : STR("versionid"), reach.moment};
         CHECK_INT(ask(&f, &who, &what), ERR_AUTHORIZATION_FAILURE);
-        /* One that names no moment is good for nothing. */
+        /* One that names neither a snapshot nor a version is refused. */
         reach.moment = STR("");
         query[0] = (struct auth_pair){version ? STR("versionid") : STR("snapshot"), STR("")};
         CHECK_INT(ask(&f, &who, &what), ERR_AUTHORIZATION_FAILURE);

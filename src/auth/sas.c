@@ -84,7 +84,7 @@ static struct err read_signed(const struct auth_server *server, const struct aut
 
 /* ---- terms ---- */
 
-/* Each of st, se and sp stands in the URL or in the policy, never in both. */
+/* Each of st, se and sp is given in the URL or in the policy, never in both. */
 static bool merge(struct str policy, struct str *term)
 {
     if (policy.n == 0)
@@ -126,7 +126,8 @@ static struct err find_terms(const struct auth_server *server, const struct sas 
     return OK;
 }
 
-/* The key that signed must itself be in its time, which is at most a week, and for the service. */
+/* The key that signed must be within its own validity period, which is at most a week, and be for
+ * this service. */
 static struct err check_delegation(const struct sas *sas, int64_t now)
 {
     static const char SERVICES[] = "bqtf";
@@ -142,7 +143,7 @@ static struct err check_delegation(const struct sas *sas, int64_t now)
     return OK;
 }
 
-/* A SAS that was made for one user needs that user's own token beside it. */
+/* A SAS for one user is valid only together with that user's own token. */
 static struct err check_delegated_user(const struct auth_server *server, const struct sas *sas)
 {
     struct str wanted = sas->value[SAS_SDUOID];
@@ -200,7 +201,7 @@ static struct str keep_letters(struct arena *arena, struct str letters, const ch
     return buf_str(&kept);
 }
 
-/* A SAS for an encryption scope does not let write with another. */
+/* A SAS for an encryption scope does not permit writing with another scope. */
 static struct err check_encryption_scope(const struct sas *sas)
 {
     struct str header = auth_header(sas->input, STR("x-ms-encryption-scope"));
@@ -232,7 +233,8 @@ static const struct auth_reach *reach_of(const struct sas *sas)
     return reach;
 }
 
-/* A row key that ends a range stands in a partition: without one, in that of the empty name. */
+/* A row key that ends a range belongs to a partition: without an end partition, to the one with the
+ * empty name. */
 static struct str partition_of(struct str pk, struct str rk)
 {
     return !str_given(pk) && str_given(rk) ? STR("") : pk;

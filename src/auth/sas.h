@@ -38,22 +38,22 @@ struct sas {
     struct buf text;
 };
 
-/* Fills all but container, path, resource and text. False when it cannot be one: no or bad sv, a
- * parameter twice, a value that may not become part of a string to sign, an sr that the service
- * does not have or did not have by sv. */
+/* Fills all but container, path, resource and text. False if it cannot be a SAS: sv is missing or
+ * invalid, a parameter occurs twice, a value may not become part of a string to sign, or the
+ * service does not have this sr or did not have it by sv. */
 bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *arena);
-/* The parameter of that name, in any case; SAS_FIELD_COUNT when it is none of a SAS. */
+/* The parameter of that name, in any case; SAS_FIELD_COUNT if no SAS has it. */
 enum sas_field sas_field_of(struct str name);
 /* Returns true if the query contains a SAS. */
 bool sas_present(const struct auth_input *input);
 
-/* Sets sas->container, path and resource. ERR_AUTHENTICATION_FAILED when the request names nothing
- * of that scope; ERR_QUERY_PARAMETER_SDD_INVALID, ERR_QUERY_PARAMETER_SAS_MANDATORY. */
+/* Sets sas->container, path and resource. ERR_AUTHENTICATION_FAILED if the request names no
+ * resource of that scope; ERR_QUERY_PARAMETER_SDD_INVALID, ERR_QUERY_PARAMETER_SAS_MANDATORY. */
 struct err sas_name_resource(struct sas *sas);
 /* Returns true if the names and values of the headers and parameters that srh and srq list may
  * become part of the text. */
 bool sas_names_are_signable(const struct sas *sas);
-/* The snapshot or version that it is good for alone; absent when it is not for one. */
+/* The only snapshot or version that the SAS is valid for; absent if it is not limited to one. */
 struct str sas_moment(const struct sas *sas);
 /* The text of the i-th layout that a client with this sv may have used; false when there is none.
  * Layout 0 is the documented one. */

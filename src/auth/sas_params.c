@@ -88,8 +88,9 @@ static enum auth_kind kind_of(const struct sas *sas)
     return str_given(sas->value[SAS_SKOID]) ? AUTH_DELEGATION_SAS : AUTH_SERVICE_SAS;
 }
 
-/* tn and sdd are not signed by themselves: they say how the resource is named, which is. So they
- * stand where it is named by them, and would look like a restriction elsewhere. */
+/* tn and sdd are not signed themselves: they tell how the resource is named, and its name is
+ * signed. So they are accepted only where they name the resource; elsewhere they would look like a
+ * restriction. */
 static bool unsigned_ones_fit(const struct sas *sas)
 {
     bool of_table = sas->kind == AUTH_SERVICE_SAS && sas->input->service == SERVICE_TABLE;

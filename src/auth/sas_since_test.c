@@ -56,7 +56,7 @@ static const struct parameter {
     {"srk=a", {N, N, N, 20120212, N, N, N, N}},
     {"epk=a", {N, N, N, 20120212, N, N, N, N}},
     {"erk=a", {N, N, N, 20120212, N, N, N, N}},
-    /* Signed with the key that they name: elsewhere they say nothing. */
+    /* Signed with the key that they name; with another key they have no meaning. */
     {"sktid=x", {N, N, N, N, N, 0, 0, 0}},
     {"skt=1994-11-06", {N, N, N, N, N, 0, 0, 0}},
     {"ske=1994-11-07", {N, N, N, N, N, 0, 0, 0}},
@@ -182,8 +182,9 @@ void test_sas_parameters_since_they_are_signed(void)
 /* A parameter that is added to sas.h has to be added here, too. */
 void test_sas_parameters_are_all_in_the_table(void)
 {
-    /* In every text; or saying what it is for, which other tests are about; or overriding headers,
-     * which counts only where it is signed and restricts nothing. */
+    /* Not checked here: parameters in every text; parameters that name the resource, which other
+     * tests cover; and header overrides, which take effect only where they are signed and restrict
+     * nothing. */
     static const char *const OTHERS[] = {"sig",  "sv",   "sr",   "sp",       "st",       "se",
                                          "ss",   "srt",  "sdd",  "skoid",    "rscc",     "rscd",
                                          "rsce", "rscl", "rsct", "snapshot", "versionid"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared Key and Shared Key Lite: docs/protocol/facts.md §3.1 to §3.3. The server writes the text
- * that the client should have signed and compares signatures. Where clients are known to differ in
- * that text, it has variants: the first is the documented one, and the others are tried when it
- * does not match and they are not the same. */
+ * that the client should have signed and compares signatures. Clients are known to differ in that
+ * text, so there are variants of it: the first is the documented one. The others are tried if it
+ * does not match and they differ from it. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -412,7 +412,7 @@ static struct str text_to_sign(struct signing *s, unsigned variant)
 
 /* ---- the check ---- */
 
-/* A request is good for a quarter of an hour before and after its date. */
+/* A request is valid for a quarter of an hour before and after its date. */
 static struct err check_date(const struct signing *s, int64_t now)
 {
     struct str date = str_given(s->ms_date) ? s->ms_date : s->standard[H_DATE];

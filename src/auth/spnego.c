@@ -207,8 +207,8 @@ static struct err challenge(struct spnego *s, struct str inner, int64_t now_tick
     return error;
 }
 
-/* The client's first words. When it hoped for another mechanism, its first token is for that one:
- * name ours and wait for the next. */
+/* The client's first message. If the client prefers another mechanism, its first token is for that
+ * one: name ours and wait for the next token. */
 static struct err start(struct spnego *s, const struct token *token, int64_t now_ticks,
                         struct buf *reply)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Combinations of valid settings that are probably mistakes: a warning each at the start. */
+/* Combinations of valid settings that are probably mistakes: each causes a warning at the start. */
 #include <string.h>
 #include <unistd.h>
 

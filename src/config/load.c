@@ -16,7 +16,7 @@ struct load {
     struct config *config;
     char *text;
     size_t size;
-    const char *config_file; /* by the command line, as found on the first walk */
+    const char *config_file; /* given on the command line; found by the first pass */
 };
 
 static struct err refuse(struct load *l, const char *what, const char *why)
@@ -97,8 +97,8 @@ static void set_port(struct config *c, const struct flag *flag, uint64_t port)
         (struct config_origin){.source = CONFIG_BY_PROGRAM, .by = PROGRAMS[c->program]};
 }
 
-/* Azurite has no file service: who runs the program under its name does not know these ports, so
- * they are skipped if another program has them. Its other programs serve one service each. */
+/* Azurite has no file service, so users of a program with its name do not expect these ports: they
+ * are skipped if another program uses them. Azurite's other programs serve one service each. */
 static void apply_program(struct config *c)
 {
     static const struct {
@@ -213,7 +213,8 @@ static struct err apply_variables(struct load *l)
 
 /* ---- the command line ---- */
 
-/* Walked twice: first for the configuration file alone, which everything else wins over. */
+/* The command line is read twice: the first pass finds only the configuration file, because
+ * everything else overrides the file. */
 struct walk {
     struct load *load;
     int argc;
@@ -240,13 +241,13 @@ static struct err take_operand(struct walk *w, const char *word)
     return OK;
 }
 
-/* Azurite passes over a word behind a switch. */
+/* Azurite ignores such a word after a switch. */
 static bool is_truth(const char *word)
 {
     return strcmp(word, "true") == 0 || strcmp(word, "false") == 0;
 }
 
-/* With the values of the same flag that stand before it on the command line. */
+/* Appends the value to those of the same flag earlier on the command line. */
 static struct str join(struct walk *w, const struct flag *flag, struct str value)
 {
     struct config *c = w->load->config;
@@ -259,7 +260,7 @@ static struct str join(struct walk *w, const struct flag *flag, struct str value
     return str_of(arena_cstr(&c->texts, buf_str(&all)));
 }
 
-/* argv[at] is a flag: its value is behind '=' or is the next word. */
+/* argv[at] is a flag: its value follows after '=' or is the next word. */
 static struct err take_flag(struct walk *w)
 {
     const char *word = w->argv[w->at];
@@ -267,7 +268,7 @@ static struct err take_flag(struct walk *w)
     struct str name = str_cut(&value, '=');
     const struct flag *flag = flag_find(name);
     const char *command = w->load->config->command;
-    /* Of `account add` it is a word of its own, which tells of that account. */
+    /* After `account add`, --hns is an operand: it applies to that account only. */
     if (command != NULL && strcmp(command, "account") == 0 && strcmp(word, "--hns") == 0)
         return take_operand(w, word);
     if (flag == NULL)
@@ -300,7 +301,8 @@ static struct err walk_words(struct walk *w)
     return OK;
 }
 
-/* A first word that names a program, as of an image with an entry point, counts as its name. */
+/* If the first word names one of the programs, as in an image with an entry point, it replaces the
+ * program's own name. */
 static int skip_program(struct config *c, int argc, char **argv)
 {
     enum config_program named;
@@ -313,8 +315,8 @@ static int skip_program(struct config *c, int argc, char **argv)
     return 1;
 }
 
-/* A user who replaces Azurite also passes Azurite's folder. Its data stay; the store is in its own
- * subfolder. */
+/* A user who replaces Azurite may pass Azurite's folder. The store then goes into a subfolder, and
+ * Azurite's data stay as they are. */
 static void stand_beside_azurite(struct config *c)
 {
     char marker[PATH_MAX];
@@ -326,8 +328,8 @@ static void stand_beside_azurite(struct config *c)
     c->data = arena_cstr(&c->texts, arena_printf(&c->texts, "%s/lazuli", c->azurite));
 }
 
-/* --engine and --in-memory say the same in two ways: the stronger source counts, and of two flags
- * either one. */
+/* --engine mem and --in-memory mean the same. If they contradict each other, the stronger source
+ * decides; if both are flags, either one selects memory. */
 static void settle_engine(struct config *c)
 {
     struct config_origin *engine = &c->origins[flag_index(flag_find(STR("--engine")))];

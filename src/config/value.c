@@ -63,7 +63,7 @@ static bool set_number(const struct flag *flag, struct str value, uint64_t *out)
     return true;
 }
 
-/* "64", "64.5", "64.000000": at most six digits of a fraction count. */
+/* "64", "64.5", "64.000000": the first six digits of a fraction count. */
 static bool set_mib(const struct flag *flag, struct str value, uint64_t *out)
 {
     struct str fraction = value;

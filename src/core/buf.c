@@ -173,8 +173,8 @@ static uint64_t spread_sevens(uint64_t value)
     return (value & 0x007F007F007F007FULL) | (value & 0x3F803F803F803F80ULL) << 1;
 }
 
-/* One of up to eight bytes is written as a word, where there is room for one: times and stamps have
- * eight, and rows are full of them. */
+/* Writes a number of up to eight bytes as one word, if there is space for a word: times and stamps
+ * have eight bytes, and rows contain many of them. */
 void buf_put_long_varint(struct buf *b, uint64_t value)
 {
     size_t n = (70 - (size_t)__builtin_clzll(value | 1)) / 7;

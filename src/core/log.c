@@ -12,8 +12,8 @@
 
 enum { LOG_LINE_MAX = 4096 };
 
-/* The only things in the program that are set after their definition: handing a logger through
- * every signature buys nothing that tests need. */
+/* The program's only mutable globals: passing a logger through every function would bring no
+ * benefit, not even to tests. */
 static _Atomic(enum log_level) log_level_now = LOG_INFO;
 static atomic_int log_file_fd = -1;
 

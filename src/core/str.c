@@ -175,8 +175,8 @@ size_t str_utf8_length(struct str s)
     return n;
 }
 
-/* Length of the run of ASCII that s begins with, but for less than a word at its end: most text is
- * nothing else. */
+/* Length of the run of ASCII at the start of s, rounded down to whole words: most text is ASCII
+ * only. */
 static size_t ascii_words(struct str s)
 {
     size_t n = 0;

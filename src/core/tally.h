@@ -49,7 +49,7 @@ static inline void histogram_add(struct histogram *h, const uint64_t bounds[HIST
     tally_add(&h->sum, value);
 }
 
-/* Adds what `from` has at this moment to *to, which is the caller's alone. */
+/* Adds the current values of `from` to *to, which only the caller uses. */
 void histogram_merge(struct histogram *to, const struct histogram *from);
 
 #endif

@@ -79,7 +79,7 @@ const char *test_folder(void)
     return test_folder_path;
 }
 
-/* So that the time of all tests has names. */
+/* Prints the slow tests by name. */
 static void tell_if_slow(const struct test_case *test, int64_t took_ms, const struct rusage *used)
 {
     struct timeval cpu;
@@ -124,7 +124,7 @@ static enum test_outcome test_run(const struct test_case *test)
     return TEST_PASSED;
 }
 
-/* Tests that need a cluster (test/cluster/up) are there only when one is given. */
+/* Tests that need a cluster (test/cluster/up) run only if one is given. */
 static bool is_here(const struct test_case *test)
 {
     return strncmp(test->name, "test_on_cluster_", strlen("test_on_cluster_")) != 0 ||

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts a thread that receives no signals: they are for the main thread, which waits for them, and
- * a worker that received one would only delay it. Returns 0, or pthread_create's error number. */
+/* Starts a thread that receives no signals: the main thread waits for them, and a worker that
+ * received one would only delay it. Returns 0, or pthread_create's error number. */
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg);
 
 /* Waits for a condition whose lock is held, at most until a time of clock_mono_ms. False: timed

@@ -289,7 +289,7 @@ bool time_parse_iso(struct str text, int64_t *ticks)
     if (!to_ticks(&c, ticks))
         return false;
     *ticks -= zone * 60 * TICKS_PER_SECOND;
-    /* The zone must not carry it out of the years that can be written. */
+    /* The zone must not move it out of the years that can be written. */
     return *ticks >= days_of(1, 1, 1) * TICKS_PER_DAY &&
            *ticks < days_of(10000, 1, 1) * TICKS_PER_DAY;
 }

@@ -78,8 +78,8 @@ static uint64_t join_sevens(uint64_t word)
     return (word & 0x000000000FFFFFFFULL) | (word & 0x0FFFFFFF00000000ULL) >> 4;
 }
 
-/* One of up to nine bytes, when so many are there to be looked at. Times and stamps have eight, ids
- * of directories nine, and rows are full of them. */
+/* Reads a number of up to nine bytes, if nine bytes are available. Times and stamps have eight
+ * bytes, ids of directories nine, and rows contain many of them. */
 static bool read_short_varint(struct reader *r, uint64_t *value)
 {
     const uint64_t sevens = 0x7F7F7F7F7F7F7F7FULL;

@@ -54,7 +54,7 @@ static void add_row(struct known_row **rows, struct arena *a, struct str partiti
     *rows = row;
 }
 
-/* True if the engine has the row in memory. Remembers it from now on. */
+/* True if the engine has the row in memory. Notes that it has it from now on. */
 static bool remembered(struct count_engine *c, struct str partition, struct str key, unsigned hints)
 {
     if (!c->remembers || (hints & HINT_SOON) == 0)

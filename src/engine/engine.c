@@ -290,7 +290,7 @@ struct err cursor_open_across(struct txn *t, struct str prefix, struct str parti
     return cursor_opened(t, OK, out);
 }
 
-/* Any place will do, also one that no key can have: clients name it (prefixes, continuations). */
+/* Clients choose this position (prefixes, continuations), so it may be one that no key can have. */
 struct err cursor_seek(struct cursor *c, struct str key)
 {
     return c->ops->seek(c, key);

@@ -2,12 +2,12 @@
 /* The seam between services and storage: ordered rows in partitions, transactions, extents.
  *
  * Nothing here knows an Azure word. A partition is any byte string; a key is any byte string within
- * it; keys are ordered by memcmp. What must be atomic together lives in one partition; updates to
+ * it; keys are ordered by memcmp. Data that must change atomically are in one partition; updates to
  * one partition are serialisable; a view sees one committed, durable state and never waits for a
  * writer. All functions may be called from any thread unless they say otherwise.
  *
  * The rows may be on another machine. An operation then costs its sequential round trips, by these
- * rules (engine/count.h counts by them; test/engine/budget_test.c has the budget of every
+ * rules (engine/count.h counts by them; test/engine/budget_table_test.c has the budget of every
  * operation):
  * - A view or an update begins together with its first read.
  * - txn_get_many is one round trip for any number of rows and partitions. A row that the
@@ -72,26 +72,25 @@ enum engine_wait {
 struct err engine_view(struct engine *e, struct str partition, enum engine_wait wait, engine_fn *fn,
                        void *arg);
 
-/* A view for an event loop, whose rows may have to come over a network: the caller's memory until
- * it has ended. */
+/* A view for an event loop, whose rows may have to be fetched over a network. The caller owns the
+ * memory, which must stay valid until the view has ended. */
 struct engine_view_job {
     struct str partition;
     engine_fn *fn;
     void *arg;
-    /* The rows that a run has missed are there: once for each run that has put the job off, on an
-     * engine thread or before that run returns. Must be short: hand over. */
+    /* Called once for each run that was suspended, when the missing rows have arrived: on an engine
+     * thread, or before that run returns. Must be short: pass the job to its loop. */
     void (*ready)(struct engine_view_job *job);
-    bool waits; /* out: the run has put it off */
+    bool waits; /* out: the run was suspended */
     void *held; /* the engine's; NULL at first */
 };
-/* As engine_view with ENGINE_NOWAIT, but where rows are missing the engine may fetch them
- * meanwhile, those of many jobs together: then `waits` is true, the result means nothing, and when
- * `ready` was called the caller runs the job again, or drops it. */
+/* Like engine_view with ENGINE_NOWAIT. But if rows are missing, the engine may fetch them, together
+ * with those of other jobs: then it sets `waits`, and the result means nothing. After the call of
+ * `ready`, the caller runs the job again, or drops it. */
 struct err engine_view_run(struct engine *e, struct engine_view_job *job);
-/* Ends a job that is ready and is not to be run again. */
+/* Ends a job that is ready, instead of running it again. */
 void engine_view_drop(struct engine *e, struct engine_view_job *job);
-/* Nobody will run a job any more: ends those that are left, without a call of `ready` from now on.
- */
+/* Call when no job will be run again: ends the remaining jobs. `ready` is not called after this. */
 void engine_views_end(struct engine *e);
 
 /* A committed state that is kept for later views, for a response that is too long for one view. It
@@ -119,15 +118,16 @@ struct engine_update {
     void *arg;
     enum engine_ack ack;
     unsigned hints; /* HINT_SMALL, HINT_ALONE */
-    /* Once; on an engine thread, or within engine_submit. Must be short: hand over. */
+    /* Called once; on an engine thread, or within engine_submit. Must be short: pass the result
+     * on. */
     void (*done)(struct engine_update *u);
     struct err result;          /* fn's error, or the engine's; ERR_UNKNOWN_OUTCOME is
                                    neither success nor failure */
     struct engine_update *next; /* the engine's */
 };
 
-/* Queues the update. The engine always calls done, also when it is stopping. */
-/* (engine/wait.h has calls that wait for the outcome.) */
+/* Queues the update. The engine always calls done, also when it is stopping. (engine/wait.h has
+ * calls that wait for the outcome.) */
 void engine_submit(struct engine *e, struct engine_update *u);
 /* Makes everything durable that was visible before the call. */
 struct err engine_flush(struct engine *e);

@@ -55,12 +55,13 @@ struct engine_ops {
     /* Statistics beyond `usage`, which engine.c fills in. May be NULL. */
     void (*stats)(struct engine *e, struct engine_stats *out);
     void (*close)(struct engine *e);
-    bool records; /* its updates are run by txn_run_update, and its transactions write beside */
+    bool records; /* txn_run_update runs its updates, and its transactions can write to other
+                     partitions (write_beside) */
 };
 
 struct engine {
     const struct engine_ops *ops;
-    struct engine_recorder *recorder; /* NULL: nobody wants to know */
+    struct engine_recorder *recorder; /* NULL: no recorder */
 };
 
 /* A row that is put always has a value, which may be empty. */
@@ -83,7 +84,7 @@ struct txn_ops {
     struct err (*put_beside)(struct txn *t, struct str partition, const struct engine_row *row);
 };
 
-/* An extent that is dropped when the function has returned. */
+/* An extent that is to be dropped after the function has returned. */
 struct late_drop {
     struct extent extent;
     struct late_drop *next;

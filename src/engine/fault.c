@@ -11,7 +11,7 @@ struct fault_engine {
     struct wrap_engine wrap;
     atomic_uint_fast64_t calls_left; /* until the fault; 0: none is armed */
     atomic_bool fired;
-    struct err error; /* set while nothing is armed, as is what follows */
+    struct err error; /* this and the next two are set only while no fault is armed */
     void (*meet)(void *arg);
     void *arg;
 };

@@ -10,7 +10,7 @@
 struct engine *engine_fault_new(struct engine *inner);
 /* The n-th call from now (1 = the next) answers with error; 0 turns it off. */
 void engine_fault_arm(struct engine *fault, uint64_t n, struct err error);
-/* The n-th call from now calls `meet` first, on its own thread, and then goes on. */
+/* The n-th call from now first calls `meet`, on its own thread, and then continues. */
 void engine_fault_meet(struct engine *fault, uint64_t n, void (*meet)(void *arg), void *arg);
 /* True if the armed fault has occurred. */
 bool engine_fault_fired(const struct engine *fault);

@@ -25,7 +25,7 @@ static void seek_start(struct partition_seek *h)
     }
 }
 
-/* Visits the next partition. *more says whether to go on. */
+/* Visits the next partition. *more is false at the end. */
 static struct err seek_next_partition(struct partition_seek *h, bool *more)
 {
     struct str found;

@@ -30,7 +30,7 @@ void pins_advance(struct pins *p, uint64_t commit);
 struct engine_pin *pins_take(struct pins *p);
 /* Releases the pin. True if the oldest pin has changed, so that something may be freed. */
 bool pins_drop(struct pins *p, struct engine_pin *pin);
-/* Returns the newest commit whose drops nobody can read any more: that of the oldest pin, or the
+/* Returns the newest commit whose drops no reader can see any more: that of the oldest pin, or the
  * newest commit. */
 uint64_t pins_safe_commit(struct pins *p);
 

@@ -72,10 +72,11 @@ static struct engine_update *take_all(struct update_queue *q)
 /* ---- shares ---- */
 
 enum {
-    TURN_UPDATES = 64, /* of a turn that several partitions share: some 1 ms */
+    TURN_UPDATES = 64, /* a turn that several partitions share: about 1 ms */
     TURN_SHARE_MIN = 4,
-    BUCKETS = 1024,     /* partitions are told apart by this many values */
-    CROWDED_TAKES = 32, /* clients that were answered are not back yet: they still compete */
+    BUCKETS = 1024,     /* partitions are distinguished by this many hash values */
+    CROWDED_TAKES = 32, /* takes for which answered clients that have not returned yet still count
+                           as competitors */
 };
 
 static unsigned bucket_of(const struct engine_update *u)
@@ -83,8 +84,9 @@ static unsigned bucket_of(const struct engine_update *u)
     return fnv_of(u->partition) % BUCKETS;
 }
 
-/* How many partitions wait; 0 if an update of none does: a flush is done when all before it are,
- * so none of them may stay behind. The lock is held. */
+/* Returns how many partitions have waiting updates. Returns 0 if a flush waits, which belongs to no
+ * partition: it is done after all updates before it, so none of them may stay behind. The lock is
+ * held. */
 static unsigned count_partitions(const struct update_queue *q)
 {
     bool seen[BUCKETS] = {false};

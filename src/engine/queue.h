@@ -15,7 +15,7 @@ struct update_queue {
     struct engine_update **tail;
     uint64_t pushed;  /* in total */
     uint64_t taken;   /* in total */
-    unsigned crowded; /* so many more takes assume that several partitions compete */
+    unsigned crowded; /* for this many further takes, several partitions are assumed to compete */
     uint64_t wanted;  /* a waiting taker is woken when `pushed` reaches this */
     unsigned share;   /* expected returning clients, in parts of RETURN_WHOLE; used by the taker */
     bool taker_waits;
@@ -45,7 +45,7 @@ bool update_queue_push(struct update_queue *q, struct engine_update *u);
  * clients of one partition do not keep the four of another waiting for all of them. */
 struct engine_update *update_queue_take(struct update_queue *q);
 /* Prepares a wait for more updates that can share a flush: for the expected share of the clients
- * just answered, at most for `patience_us`. With a single client there is nobody to wait for. */
+ * just answered, at most for `patience_us`. With a single client there is none to wait for. */
 struct update_return update_queue_expect(struct update_queue *q, size_t answered,
                                          int64_t patience_us);
 /* Waits until all expected updates have come or the time is over. */
@@ -54,9 +54,9 @@ void update_queue_await(struct update_queue *q, struct update_return *r);
 void update_queue_came(struct update_return *r);
 /* Adapts the expectation for the next time. */
 void update_queue_adapt(struct update_queue *q, const struct update_return *r);
-/* Whether several partitions compete for the taker's turns. */
+/* True if several partitions compete for the taker's turns. */
 bool update_queue_is_crowded(struct update_queue *q);
-/* Whether the last take has left some, which need not be waited for. */
+/* True if the last take has left updates in the queue: then there is no need to wait. */
 bool update_queue_has_rest(struct update_queue *q);
 /* Returns how many updates wait. */
 uint64_t update_queue_length(struct update_queue *q);

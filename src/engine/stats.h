@@ -36,8 +36,9 @@ struct engine_stats {
 };
 void engine_stats(struct engine *e, struct engine_stats *out);
 
-/* Whether there is room for content: more is free than what is kept for deletes. The engine notes
- * room_short when it writes, so a disk that others have filled is seen by its free bytes. */
+/* True if there is space for content: more is free than the part reserved for deletes. The engine
+ * sets room_short when it writes; this also compares the free bytes, because other programs may
+ * have filled the disk. */
 static inline bool engine_stats_room(const struct engine_stats *s)
 {
     return !s->room_short && (!s->has_disk || s->disk_free >= s->disk_reserve);

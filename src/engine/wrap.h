@@ -27,7 +27,7 @@ struct wrap_cursor {
     struct cursor *inner;
     struct wrap_txn *txn;
     struct str prefix; /* of a cursor over several partitions */
-    struct str to;     /* of one over a part of one partition: its end */
+    struct str to;     /* of a cursor over a part of one partition: its end */
     /* For the hooks: how far the read-ahead reaches. */
     struct str reach_partition;
     struct str reach_key;
@@ -48,7 +48,7 @@ struct wrap_hooks {
     /* After a successful call. */
     void (*read)(struct wrap_txn *t, const struct engine_read *reads, size_t count);
     void (*wrote)(struct wrap_txn *t, struct str key, unsigned hints);
-    /* Opened or moved; backward: to a key before another. */
+    /* Called when a cursor was opened or moved. backward: moved to a key before another. */
     void (*moved)(struct wrap_cursor *c, bool backward);
     /* After the function has returned; its writes are committed next, unless it failed. */
     void (*ended)(struct wrap_txn *t, struct err result);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receives long bodies, and sends the files of long replies, on other threads. A megabyte takes a
- * loop a tenth of a millisecond and, over TLS, half of one; with several such replies it would
- * hardly sleep, and the kernel would let small requests wait for its next time slice. Senders are
- * threads with lower priority than the loops; the handler chooses which thread receives. Meanwhile
- * that thread owns the connection's stream: the loop only collects the stream's events. */
+ * loop a tenth of a millisecond and, over TLS, half of one; with several such replies the loop
+ * would rarely sleep, and the kernel would let small requests wait for its next time slice.
+ * Senders are threads with lower priority than the loops; the handler chooses which thread
+ * receives. Meanwhile that thread owns the connection's stream: the loop only collects the
+ * stream's events. */
 #include <assert.h>
 #include <sys/socket.h>
 

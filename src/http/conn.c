@@ -379,8 +379,8 @@ static void post_crowd(struct http_worker *w)
     loop_post(w->loop, &w->crowd_task);
 }
 
-/* Serves some of those that wait, one of each group in turn. Those that become ready meanwhile are
- * seen by the loop before the others continue. */
+/* Serves some of the waiting connections, one of each group in turn. Before the others continue,
+ * the loop processes connections that have become ready meanwhile. */
 void http_serve_crowd(struct loop_task *task)
 {
     struct http_worker *w = CONTAINER_OF(task, struct http_worker, crowd_task);

@@ -11,8 +11,8 @@
 #include "net/stream.h"
 
 enum {
-    HTTP_BUFFER_BYTES = HTTP_PIECE_BYTES_MAX, /* of a worker: the maximum of one recv of a body */
-    HTTP_READ_BYTES = 16 << 10,               /* the maximum of one recv while a head is awaited */
+    HTTP_BUFFER_BYTES = HTTP_PIECE_BYTES_MAX, /* the largest recv of a body, of a worker */
+    HTTP_READ_BYTES = 16 << 10,               /* the largest recv while a head is awaited */
     HTTP_DISCARD_BYTES_MAX = 64 << 10,        /* of an unwanted body, to keep its connection */
     HTTP_TURN_BYTES_MAX = 256 << 10,          /* per connection, before it yields to the others */
     HTTP_AWAY_BYTES_MIN = 1 << 20,            /* longer replies from files are sent by senders */

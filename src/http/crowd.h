@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 enum {
-    CROWD_GROUPS = 64,   /* groups are told apart by this many values */
-    CROWD_MIN = 32,      /* up to this many ready connections are served as they come */
+    CROWD_GROUPS = 64, /* groups are distinguished by this many hash values */
+    CROWD_MIN = 32, /* up to this many ready connections are served in the order of their events */
     CROWD_TURN_MAX = 32, /* connections served before the loop looks for new events: some 0.3 ms */
 };
 
@@ -23,7 +23,7 @@ struct crowd {
     struct crowd_item *first[CROWD_GROUPS];
     struct crowd_item **last[CROWD_GROUPS]; /* where the next is linked; valid if first is set */
     uint64_t waiting;                       /* bit i: group i has one */
-    unsigned turn;                          /* the group that is next, if one of it waits */
+    unsigned turn; /* the group that is served next, if one of its connections waits */
 };
 
 void crowd_add(struct crowd *c, struct crowd_item *item, unsigned group);

@@ -191,8 +191,8 @@ void http_hand_over(struct http_exchange *x, struct str body, struct http_handed
 void http_source_ready(struct http_exchange *x);
 
 /* Tells for which container of which account the connection's requests are. When many connections
- * are ready, those of one client and container share one place in the order: see crowd.h. Not for
- * an exchange that a handler has made up for a part of a body. */
+ * are ready, those of one client and container take one place in the order: see crowd.h. Do not
+ * call it for an exchange that a handler has made from a part of a body. */
 void http_belongs_to(struct http_exchange *x, struct str account, struct str container);
 
 /* Stops reading the body: no on_body or on_end until http_body_resume. For back-pressure. Nothing

@@ -56,7 +56,7 @@ struct err import_begin_steps(struct import *im, struct str what)
     return rename(fresh, path) == 0 ? OK : err_cause(ERR_IO, errno);
 }
 
-/* Not before all steps are on the disk: without the note they count as done. */
+/* Makes all steps durable, then removes the note: without a note they count as done. */
 struct err import_end_steps(struct import *im)
 {
     char path[4096];
@@ -93,7 +93,7 @@ static uint64_t hash(struct str s)
     return h;
 }
 
-void index_add(struct index *index, struct str group, int64_t order, struct loki_span span)
+void import_index_add(struct index *index, struct str group, int64_t order, struct loki_span span)
 {
     if (index->count == index->capacity) {
         index->capacity = index->capacity == 0 ? 1024 : index->capacity * 2;
@@ -113,7 +113,7 @@ static int compare(const void *left, const void *right)
     return a->span.offset < b->span.offset ? -1 : a->span.offset > b->span.offset;
 }
 
-void index_sort(struct index *index)
+void import_index_sort(struct index *index)
 {
     if (index->count > 0)
         qsort(index->items, index->count, sizeof *index->items, compare);
@@ -153,15 +153,15 @@ struct err import_metadata(struct import *im, const struct node *owner, struct s
 {
     assert(out != NULL);
     struct pairs pairs = {NULL, 0};
-    const struct node *object = node_member(owner, "metadata");
+    const struct node *object = document_member(owner, "metadata");
     size_t count = 0;
     *out = STR_NONE;
-    for (const struct node *n = node_first(object); n != NULL; n = n->next)
+    for (const struct node *n = document_first(object); n != NULL; n = n->next)
         count++;
     if (count == 0 || object->value.kind != JSON_OBJECT)
         return OK;
     pairs.items = arena_alloc(&im->arena, count * sizeof *pairs.items);
-    for (const struct node *n = node_first(object); n != NULL; n = n->next)
+    for (const struct node *n = document_first(object); n != NULL; n = n->next)
         if (n->value.kind == JSON_STRING)
             pairs.items[pairs.count++] = (struct pair){n->name, n->value.text};
     TRY(metadata_check(&pairs));
@@ -172,13 +172,13 @@ struct err import_metadata(struct import *im, const struct node *owner, struct s
 struct str import_policies(struct import *im, const struct node *list)
 {
     struct policies policies = {.count = 0};
-    for (const struct node *n = node_first(list); n != NULL && policies.count < POLICIES_MAX;
+    for (const struct node *n = document_first(list); n != NULL && policies.count < POLICIES_MAX;
          n = n->next) {
-        const struct node *terms = node_member(n, "accessPolicy");
-        struct policy policy = {.id = node_text(n, "id"),
-                                .start = node_text(terms, "start"),
-                                .expiry = node_text(terms, "expiry"),
-                                .permission = node_text(terms, "permission")};
+        const struct node *terms = document_member(n, "accessPolicy");
+        struct policy policy = {.id = document_text(n, "id"),
+                                .start = document_text(terms, "start"),
+                                .expiry = document_text(terms, "expiry"),
+                                .permission = document_text(terms, "permission")};
         if (str_given(policy.id) && str_utf16_units(policy.id) <= POLICY_ID_CHARACTERS_MAX)
             policies.items[policies.count++] = policy;
     }
@@ -285,7 +285,8 @@ static void import_database(struct import *im, const struct database *database)
     struct stat info;
     if (fstat(im->db, &info) == 0)
         im->db_bytes = (uint64_t)info.st_size;
-    extents_open(&im->extents, im->folder, database->extents == NULL ? "." : database->extents);
+    import_extents_open(&im->extents, im->folder,
+                        database->extents == NULL ? "." : database->extents);
     struct err error = loki_walk(im->db, &visit, &outcome);
     if (err_is(error))
         report_error(im->report, IMPORT_FILES, str_of(database->file), error);
@@ -293,7 +294,7 @@ static void import_database(struct import *im, const struct database *database)
         report_count(im->report, IMPORT_FILES, FATE_TAKEN);
     if (database->finish != NULL && !err_is(im->fatal))
         database->finish(im);
-    extents_close(&im->extents);
+    import_extents_close(&im->extents);
     im->index.count = 0;
 }
 

@@ -9,10 +9,10 @@
 
 struct azurite_import {
     const char *folder; /* Azurite's; only read */
-    const char *data; /* the store's own folder, for the note of what is in progress; NULL: none */
+    const char *data; /* the store's own folder, for the note about work in progress; NULL: none */
     /* As engine_progress; or NULL. */
     void (*progress)(void *arg, const char *doing, uint64_t done, uint64_t of);
-    bool (*stopped)(void *arg); /* asked now and then: true ends the import; or NULL */
+    bool (*stopped)(void *arg); /* NULL, or called now and then: true ends the import */
     void *arg;
     struct report *report;
 };

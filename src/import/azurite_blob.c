@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Azurite's containers and blobs. The heads of one blob (snapshots, then the blob) are imported one
- * after the other, as they came about: see azurite_content.c for their bytes. */
+ * after the other, in the order of their creation: see azurite_content.c for their bytes. */
 #include "core/hash/md5.h"
 #include "core/time.h"
 #include "import/azurite_content.h"
@@ -14,7 +14,7 @@
 
 static enum blob_public public_access(const struct node *properties)
 {
-    struct str text = node_text(properties, "publicAccess");
+    struct str text = document_text(properties, "publicAccess");
     return str_eq(text, STR("container")) ? BLOB_PUBLIC_CONTAINER
            : str_eq(text, STR("blob"))    ? BLOB_PUBLIC_BLOB
                                           : BLOB_PUBLIC_NONE;
@@ -34,12 +34,12 @@ static struct err make_container(struct import *im, const struct node *node, str
     struct str partition;
     TRY(check_container(account, name));
     TRY(import_metadata(im, node, &args.metadata));
-    args.public_access = public_access(node_member(node, "properties"));
+    args.public_access = public_access(document_member(node, "properties"));
     partition = blob_partition(&im->arena, account, name);
     TRY(import_update(im, partition, blob_create_container, &args));
     struct container_args acl = {.request = {.arena = &im->arena},
                                  .public_access = args.public_access,
-                                 .acl = import_policies(im, node_member(node, "containerAcl"))};
+                                 .acl = import_policies(im, document_member(node, "containerAcl"))};
     return str_given(acl.acl) ? import_update(im, partition, blob_set_container_acl, &acl) : OK;
 }
 
@@ -48,8 +48,8 @@ static void import_container(struct import *im, struct loki_span span)
     const struct node *node = import_document(im, span, IMPORT_CONTAINERS);
     if (node == NULL)
         return;
-    struct str account = node_text(node, "accountName");
-    struct str name = node_text(node, "name");
+    struct str account = document_text(node, "accountName");
+    struct str name = document_text(node, "name");
     struct err error = make_container(im, node, account, name);
     if (!err_is(error))
         report_count(im->report, IMPORT_CONTAINERS, FATE_TAKEN);
@@ -65,35 +65,35 @@ static void import_container(struct import *im, struct loki_span span)
 static void index_blob(struct import *im, struct loki_span span)
 {
     const struct node *node = import_document(im, span, IMPORT_BLOBS);
-    struct str snapshot = node_text(node, "snapshot");
+    struct str snapshot = document_text(node, "snapshot");
     int64_t order = INT64_MAX;
     if (node == NULL)
         return;
     if (snapshot.n > 0 && !time_parse_iso(snapshot, &order)) {
-        report_line(im->report, IMPORT_SNAPSHOTS, FATE_DAMAGED, node_text(node, "name"),
+        report_line(im->report, IMPORT_SNAPSHOTS, FATE_DAMAGED, document_text(node, "name"),
                     "its time cannot be read");
         return;
     }
-    index_add(&im->index,
-              import_name(im, node_text(node, "accountName"), node_text(node, "containerName"),
-                          node_text(node, "name")),
-              order, span);
+    import_index_add(&im->index,
+                     import_name(im, document_text(node, "accountName"),
+                                 document_text(node, "containerName"), document_text(node, "name")),
+                     order, span);
 }
 
 static void import_block(struct import *im, struct loki_span span)
 {
     const struct node *node = import_document(im, span, IMPORT_BLOCKS);
-    if (node == NULL || node_true(node, "isCommitted"))
+    if (node == NULL || document_true(node, "isCommitted"))
         return;
-    struct str account = node_text(node, "accountName");
-    struct str container = node_text(node, "containerName");
-    struct import_target to = {.name = node_text(node, "blobName")};
+    struct str account = document_text(node, "accountName");
+    struct str container = document_text(node, "containerName");
+    struct import_target to = {.name = document_text(node, "blobName")};
     struct err error = check_container(account, container);
     if (!err_is(error))
         error = name_check_blob(to.name);
     if (!err_is(error)) {
         to.partition = blob_partition(&im->arena, account, container);
-        error = content_put_block(im, &to, node);
+        error = import_content_put_block(im, &to, node);
     }
     if (err_is(error))
         report_error(im->report, IMPORT_BLOCKS, import_name(im, account, container, to.name),
@@ -119,22 +119,23 @@ bool import_blob_document(void *import, struct str collection, struct loki_span 
 
 /* ---- what a blob's document says ---- */
 
-/* A header's value goes out in an answer: nothing that would end it may come in. */
+/* A header's value is sent in responses, so characters that would end the header are refused. */
 static struct str header(const struct node *properties, const char *name)
 {
-    struct str text = node_text(properties, name);
+    struct str text = document_text(properties, name);
     return str_has_control(text) || text.n == 0 ? STR_NONE : text;
 }
 
 /* {"0":12,"1":…} or {"type":"Buffer","data":[12,…]}. */
 static struct str read_md5(struct import *im, const struct node *properties)
 {
-    const struct node *node = node_member(properties, "contentMD5");
-    const struct node *data = node_member(node, "data");
+    const struct node *node = document_member(properties, "contentMD5");
+    const struct node *data = document_member(node, "data");
     char *bytes = arena_bytes(&im->arena, MD5_BYTES);
     size_t n = 0;
     uint64_t value;
-    for (const struct node *b = node_first(data != NULL ? data : node); b != NULL; b = b->next) {
+    for (const struct node *b = document_first(data != NULL ? data : node); b != NULL;
+         b = b->next) {
         if (b->value.kind != JSON_INTEGER || n == MD5_BYTES || !str_to_u64(b->value.text, &value) ||
             value > UINT8_MAX)
             return STR_NONE;
@@ -145,14 +146,14 @@ static struct str read_md5(struct import *im, const struct node *properties)
 
 static struct err read_tags(struct import *im, const struct node *node, struct str *out)
 {
-    const struct node *list = node_member(node_member(node, "blobTags"), "blobTagSet");
+    const struct node *list = document_member(document_member(node, "blobTags"), "blobTagSet");
     struct pair items[BLOB_TAGS_MAX];
     struct pairs tags = {items, 0};
     *out = STR_NONE;
-    for (const struct node *n = node_first(list); n != NULL; n = n->next) {
+    for (const struct node *n = document_first(list); n != NULL; n = n->next) {
         if (tags.count == BLOB_TAGS_MAX)
             return err_new(ERR_TAGS_TOO_LARGE);
-        items[tags.count++] = (struct pair){node_text(n, "key"), node_text(n, "value")};
+        items[tags.count++] = (struct pair){document_text(n, "key"), document_text(n, "value")};
     }
     if (tags.count == 0)
         return OK;
@@ -164,7 +165,7 @@ static struct err read_tags(struct import *im, const struct node *node, struct s
 static struct err read_properties(struct import *im, const struct node *node, bool snapshot,
                                   struct blob_properties *out)
 {
-    const struct node *p = node_member(node, "properties");
+    const struct node *p = document_member(node, "properties");
     *out = (struct blob_properties){.http = {.content_type = header(p, "contentType"),
                                              .content_encoding = header(p, "contentEncoding"),
                                              .content_language = header(p, "contentLanguage"),
@@ -173,15 +174,15 @@ static struct err read_properties(struct import *im, const struct node *node, bo
                                              .content_md5 = read_md5(im, p)}};
     TRY(import_metadata(im, node, &out->metadata));
     TRY(read_tags(im, node, &out->tags));
-    /* An archived blob could not be written again, so a snapshot's tier stays out. */
-    if (!snapshot && !node_true(p, "accessTierInferred"))
-        (void)blob_tier_parse(node_text(p, "accessTier"), &out->tier);
+    /* An archived blob cannot be written again, so the tier of a snapshot is not imported. */
+    if (!snapshot && !document_true(p, "accessTierInferred"))
+        (void)blob_tier_parse(document_text(p, "accessTier"), &out->tier);
     return OK;
 }
 
 static struct err read_type(const struct node *node, enum blob_type *out)
 {
-    struct str text = node_text(node_member(node, "properties"), "blobType");
+    struct str text = document_text(document_member(node, "properties"), "blobType");
     for (unsigned type = BLOB_BLOCK; type <= BLOB_APPEND; type++)
         if (str_eq(text, blob_type_text((enum blob_type)type))) {
             *out = (enum blob_type)type;
@@ -196,9 +197,9 @@ struct chain {
     struct import *im;
     char name[IMPORT_TEXT_BYTES_MAX]; /* "account/container/name"; empty: none */
     size_t name_n;
-    bool there;         /* it was in the store before */
-    bool begun;         /* it is ours to make, and to take away when its bytes are not all there */
-    bool steps;         /* the note of what is in progress is written */
+    bool there; /* it was in the store before */
+    bool begun; /* this import creates it, and removes it if some of its bytes are missing */
+    bool steps; /* the note about work in progress was written */
     uint64_t snapshots; /* that were taken */
 };
 
@@ -223,12 +224,12 @@ static struct err remove_blob(struct import *im, const struct import_target *to)
     return import_update(im, to->partition, blob_delete_blob, &args);
 }
 
-/* Containers whose document is lost are made without their properties. */
+/* A container whose document is lost is created without its properties. */
 static struct err see_container(struct import *im, const struct node *node,
                                 const struct import_target *to, bool *exists)
 {
-    struct str account = node_text(node, "accountName");
-    struct str container = node_text(node, "containerName");
+    struct str account = document_text(node, "accountName");
+    struct str container = document_text(node, "containerName");
     struct err error = blob_state(im, to, exists);
     if (error.code != ERR_CONTAINER_NOT_FOUND)
         return error;
@@ -237,7 +238,7 @@ static struct err see_container(struct import *im, const struct node *node,
     return OK;
 }
 
-/* `several`: it takes more than one transaction to make it. */
+/* `several`: creating it takes more than one transaction. */
 static struct err begin_chain(struct chain *c, const struct node *node,
                               const struct import_target *to, bool several)
 {
@@ -265,7 +266,8 @@ static void end_chain(struct chain *c)
     *c = (struct chain){.im = c->im};
 }
 
-/* Half a blob, or the content of its last snapshot, would pass for the blob: all of it goes. */
+/* Half a blob, or the content of its last snapshot, would be taken for the blob, so everything is
+ * removed. */
 static void give_up_chain(struct chain *c, const struct import_target *to)
 {
     uint64_t *counts = c->im->report->counts[IMPORT_SNAPSHOTS];
@@ -289,7 +291,7 @@ static struct err put_head(struct import *im, const struct node *node, bool snap
     enum blob_type type;
     TRY(read_properties(im, node, snapshot, &properties));
     TRY(read_type(node, &type));
-    TRY(content_put(im, to, node, type, &properties));
+    TRY(import_content_put(im, to, node, type, &properties));
     return snapshot ? take_snapshot(im, to) : OK;
 }
 
@@ -297,9 +299,9 @@ static struct err import_head(struct chain *c, const struct node *node, bool sna
                               bool last_of_chain)
 {
     struct import *im = c->im;
-    struct str account = node_text(node, "accountName");
-    struct str container = node_text(node, "containerName");
-    struct import_target to = {.name = node_text(node, "name")};
+    struct str account = document_text(node, "accountName");
+    struct str container = document_text(node, "containerName");
+    struct import_target to = {.name = document_text(node, "name")};
     struct str name = import_name(im, account, container, to.name);
     TRY(check_container(account, container));
     TRY(name_check_blob(to.name));
@@ -308,7 +310,7 @@ static struct err import_head(struct chain *c, const struct node *node, bool sna
         end_chain(c);
         c->name_n = name.n < sizeof c->name ? name.n : sizeof c->name;
         memcpy(c->name, name.p, c->name_n);
-        struct str type = node_text(node_member(node, "properties"), "blobType");
+        struct str type = document_text(document_member(node, "properties"), "blobType");
         TRY(begin_chain(c, node, &to, !last_of_chain || !str_eq(type, STR("BlockBlob"))));
     }
     if (c->there)
@@ -326,15 +328,15 @@ static void import_entry(struct chain *c, const struct index_entry *entry, bool 
     bool snapshot = entry->order != INT64_MAX;
     enum import_kind kind = snapshot ? IMPORT_SNAPSHOTS : IMPORT_BLOBS;
     const struct node *node = import_document(im, entry->span, kind);
-    /* A blob that is only staged has no content yet: its blocks make it. */
-    const struct node *committed = node_member(node, "isCommitted");
+    /* A blob that is only staged has no content yet: its blocks create it. */
+    const struct node *committed = document_member(node, "isCommitted");
     if (node == NULL || (committed != NULL && !committed->value.boolean))
         return;
     struct err error = import_head(c, node, snapshot, last_of_chain);
     if (err_is(error))
         report_error(im->report, kind,
-                     import_name(im, node_text(node, "accountName"),
-                                 node_text(node, "containerName"), node_text(node, "name")),
+                     import_name(im, document_text(node, "accountName"),
+                                 document_text(node, "containerName"), document_text(node, "name")),
                      error);
     else
         report_count(im->report, kind, c->there ? FATE_THERE : FATE_TAKEN);
@@ -344,7 +346,7 @@ void import_blobs_finish(struct import *im)
 {
     struct chain chain = {.im = im};
     const struct index *index = &im->index;
-    index_sort(&im->index);
+    import_index_sort(&im->index);
     for (size_t i = 0; i < index->count; i++) {
         bool last = i + 1 == index->count || index->items[i + 1].group != index->items[i].group;
         arena_reset(&im->arena);

@@ -11,12 +11,13 @@ struct import_target {
     struct str name; /* checked */
 };
 
-/* Makes the blob, or replaces its content, from the document `node`. ERR_CORRUPT with a detail when
- * bytes are missing; of a page or append blob a part may be there then. */
-struct err content_put(struct import *im, const struct import_target *to, const struct node *node,
-                       enum blob_type type, const struct blob_properties *properties);
+/* Creates the blob, or replaces its content, from the document `node`. ERR_CORRUPT with a detail if
+ * bytes are missing; a page or append blob may then exist in part. */
+struct err import_content_put(struct import *im, const struct import_target *to,
+                              const struct node *node, enum blob_type type,
+                              const struct blob_properties *properties);
 /* Stages the block of the document. */
-struct err content_put_block(struct import *im, const struct import_target *to,
-                             const struct node *node);
+struct err import_content_put_block(struct import *im, const struct import_target *to,
+                                    const struct node *node);
 
 #endif

@@ -53,11 +53,11 @@ struct err import_end_steps(struct import *im);
 /* Returns true if an earlier import was interrupted in it. */
 bool import_was_cut_off(const struct import *im, struct str what);
 
-void index_add(struct index *index, struct str group, int64_t order, struct loki_span span);
-void index_sort(struct index *index);
-/* The document at that place; NULL, and it is counted as damaged, when it cannot be read. */
+void import_index_add(struct index *index, struct str group, int64_t order, struct loki_span span);
+void import_index_sort(struct index *index);
+/* Reads the document at that position. NULL if it cannot be read; then it is counted as damaged. */
 const struct node *import_document(struct import *im, struct loki_span span, enum import_kind kind);
-/* Tells how far it is; false when the import is to end. */
+/* Reports the progress; false if the import must end. */
 bool import_goes_on(struct import *im, const char *doing, uint64_t done, uint64_t of);
 
 /* "account/…", for lines of the report and as the name of a group. In the arena. */

@@ -18,10 +18,11 @@ bool import_queue_document(void *import, struct str collection, struct loki_span
     if (queue || message) {
         const struct node *node =
             import_document(im, span, queue ? IMPORT_QUEUES : IMPORT_MESSAGES);
-        struct str name = node_text(node, queue ? "name" : "queueName");
+        struct str name = document_text(node, queue ? "name" : "queueName");
         if (node != NULL)
-            index_add(&im->index, import_name(im, node_text(node, "accountName"), name, STR_NONE),
-                      queue ? ORDER_QUEUE : ORDER_MESSAGE, span);
+            import_index_add(&im->index,
+                             import_name(im, document_text(node, "accountName"), name, STR_NONE),
+                             queue ? ORDER_QUEUE : ORDER_MESSAGE, span);
     } else {
         report_count(im->report, IMPORT_PROPERTIES, FATE_LEFT_OUT);
     }
@@ -77,12 +78,12 @@ static void note_queue(struct filling *f, struct err error)
         report_count(f->im->report, IMPORT_QUEUES, f->there ? FATE_THERE : FATE_TAKEN);
 }
 
-/* The queue of a document; of a message's when the queue's own document is lost. */
+/* Returns the queue of a document: also that of a message whose queue's document is lost. */
 static void begin_queue(struct filling *f, const struct node *node, bool is_queue)
 {
     struct import *im = f->im;
-    struct str account = node_text(node, "accountName");
-    struct str queue = node_text(node, is_queue ? "name" : "queueName");
+    struct str account = document_text(node, "accountName");
+    struct str queue = document_text(node, is_queue ? "name" : "queueName");
     struct str metadata = STR_NONE;
     struct str policies = STR_NONE;
     struct err error = account_name_ok(account)
@@ -94,7 +95,7 @@ static void begin_queue(struct filling *f, const struct node *node, bool is_queu
     f->open = f->there = false;
     if (is_queue && !err_is(error)) {
         error = import_metadata(im, node, &metadata);
-        policies = import_policies(im, node_member(node, "queueAcl"));
+        policies = import_policies(im, document_member(node, "queueAcl"));
     }
     if (!err_is(error))
         error = make_queue(f, metadata, policies);
@@ -126,9 +127,9 @@ static struct err read_text(struct import *im, const struct node *node, struct s
     struct chunk chunk;
     struct buf text = buf_in(&im->arena);
     struct text_sink sink = {&text};
-    if (!chunk_of(node, &chunk))
+    if (!import_chunk_of(node, &chunk))
         return err_detail(ERR_CORRUPT, "it names no text");
-    TRY(chunk_read(&im->extents, &chunk, take_text, &sink));
+    TRY(import_chunk_read(&im->extents, &chunk, take_text, &sink));
     *out = buf_str(&text);
     return str_is_utf8(*out) ? OK : err_detail(ERR_CORRUPT, "its text is no UTF-8");
 }
@@ -137,11 +138,11 @@ static struct err read_text(struct import *im, const struct node *node, struct s
 static bool read_time(const struct node *node, const char *name, int64_t *out)
 {
     uint64_t ms;
-    if (node_u64(node, name, &ms) && ms < INT64_MAX / TICKS_PER_MS) {
+    if (document_u64(node, name, &ms) && ms < INT64_MAX / TICKS_PER_MS) {
         *out = (int64_t)ms * TICKS_PER_MS;
         return true;
     }
-    struct str text = node_text(node, name);
+    struct str text = document_text(node, name);
     return str_given(text) && time_parse_iso(text, out);
 }
 
@@ -182,9 +183,9 @@ static void import_message(struct filling *f, const struct node *node)
     struct err error =
         f->open ? put_message(f, node) : err_detail(ERR_QUEUE_NOT_FOUND, "its queue was left out");
     if (err_is(error))
-        report_error(report, IMPORT_MESSAGES,
-                     import_name(f->im, str_of(f->name), node_text(node, "messageId"), STR_NONE),
-                     error);
+        report_error(
+            report, IMPORT_MESSAGES,
+            import_name(f->im, str_of(f->name), document_text(node, "messageId"), STR_NONE), error);
     else
         report_count(report, IMPORT_MESSAGES, FATE_TAKEN);
 }
@@ -192,7 +193,7 @@ static void import_message(struct filling *f, const struct node *node)
 void import_queues_finish(struct import *im)
 {
     struct filling f = {.im = im};
-    index_sort(&im->index);
+    import_index_sort(&im->index);
     for (size_t i = 0; i < im->index.count; i++) {
         const struct index_entry *entry = &im->index.items[i];
         bool is_queue = entry->order == ORDER_QUEUE;

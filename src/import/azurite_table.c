@@ -37,16 +37,16 @@ static void import_table(struct import *im, struct loki_span span)
     const struct node *node = import_document(im, span, IMPORT_TABLES);
     if (node == NULL)
         return;
-    struct table_name name = {node_text(node, "account"), node_text(node, "table")};
+    struct table_name name = {document_text(node, "account"), document_text(node, "table")};
     struct err error = account_name_ok(name.account)
                            ? OK
                            : err_detail(ERR_INVALID_INPUT, "its account has no valid name");
     if (!err_is(error))
-        error = make_table(im, &name, import_policies(im, node_member(node, "tableAcl")));
+        error = make_table(im, &name, import_policies(im, document_member(node, "tableAcl")));
     note_table(im, &name, error);
 }
 
-/* Azurite keeps a Guid as the base64 of its text. */
+/* Azurite stores a Guid as the base64 of its text. */
 static void put_guid(struct import *im, struct json_writer *w, struct str text)
 {
     struct guid guid;
@@ -61,7 +61,7 @@ static void put_guid(struct import *im, struct json_writer *w, struct str text)
 static bool is_guid(struct import *im, const struct node *properties, struct str name)
 {
     struct str annotation = arena_printf(&im->arena, "%.*s@odata.type", STR_ARG(name));
-    for (const struct node *n = node_first(properties); n != NULL; n = n->next)
+    for (const struct node *n = document_first(properties); n != NULL; n = n->next)
         if (str_eq(n->name, annotation))
             return str_eq(n->value.text, STR("Edm.Guid"));
     return false;
@@ -76,7 +76,7 @@ static struct str properties_json(struct import *im, const struct node *properti
     struct buf out = buf_in(&im->arena);
     struct json_writer w = json_writer_of(&out);
     json_open(&w, '{');
-    for (const struct node *n = node_first(properties); n != NULL; n = n->next) {
+    for (const struct node *n = document_first(properties); n != NULL; n = n->next) {
         json_name(&w, n->name);
         if (n->value.kind == JSON_STRING && is_guid(im, properties, n->name))
             put_guid(im, &w, n->value.text);
@@ -93,8 +93,8 @@ static struct err insert_entity(struct import *im, const struct table_name *name
     struct entity_change change = {
         .kind = CHANGE_INSERT,
         .ref = {name->account, table_name_lower(&im->arena, name->table)},
-        .pk = node_text(node, "PartitionKey"),
-        .rk = node_text(node, "RowKey"),
+        .pk = document_text(node, "PartitionKey"),
+        .rk = document_text(node, "RowKey"),
         .record = body->entity.record.p,
         .record_n = body->entity.record.n,
     };
@@ -119,16 +119,16 @@ static void import_entity(struct import *im, const struct table_name *name, stru
     const struct node *node = import_document(im, span, IMPORT_ENTITIES);
     if (node == NULL)
         return;
-    const struct node *properties = node_member(node, "properties");
+    const struct node *properties = document_member(node, "properties");
     struct err error =
         properties == NULL || properties->value.kind != JSON_OBJECT
             ? err_detail(ERR_CORRUPT, "it has no properties")
             : rest_entity_from_json(&im->arena, properties_json(im, properties), &body);
     if (!err_is(error))
         error = insert_entity(im, name, node, &body);
-    struct str keys =
-        arena_printf(&im->arena, "%.*s(%.*s,%.*s)", STR_ARG(name->table),
-                     STR_ARG(node_text(node, "PartitionKey")), STR_ARG(node_text(node, "RowKey")));
+    struct str keys = arena_printf(&im->arena, "%.*s(%.*s,%.*s)", STR_ARG(name->table),
+                                   STR_ARG(document_text(node, "PartitionKey")),
+                                   STR_ARG(document_text(node, "RowKey")));
     if (!err_is(error))
         report_count(im->report, IMPORT_ENTITIES, FATE_TAKEN);
     else if (error.code == ERR_ENTITY_ALREADY_EXISTS)

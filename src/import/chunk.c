@@ -9,24 +9,24 @@
 
 #include "core/mem.h"
 
-bool chunk_of(const struct node *owner, struct chunk *out)
+bool import_chunk_of(const struct node *owner, struct chunk *out)
 {
     assert(out != NULL);
-    const struct node *node = node_member(owner, "persistency");
-    *out = (struct chunk){.id = node_text(node, "id")};
-    return str_given(out->id) && node_u64(node, "offset", &out->offset) &&
-           node_u64(node, "count", &out->count) && out->count <= INT64_MAX &&
+    const struct node *node = document_member(owner, "persistency");
+    *out = (struct chunk){.id = document_text(node, "id")};
+    return str_given(out->id) && document_u64(node, "offset", &out->offset) &&
+           document_u64(node, "count", &out->count) && out->count <= INT64_MAX &&
            out->offset <= INT64_MAX - out->count;
 }
 
-void extents_open(struct extents *extents, int parent, const char *folder)
+void import_extents_open(struct extents *extents, int parent, const char *folder)
 {
     *extents = (struct extents){.file = -1, .buffer = mem_alloc(CHUNK_READ_BYTES)};
     /* A link could point to a folder outside, so it is refused. */
     extents->folder = openat(parent, folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-void extents_close(struct extents *extents)
+void import_extents_close(struct extents *extents)
 {
     if (extents->file >= 0)
         (void)close(extents->file);
@@ -75,8 +75,8 @@ static struct err read_piece(struct extents *extents, uint64_t offset, size_t wa
     return OK;
 }
 
-struct err chunk_read(struct extents *extents, const struct chunk *chunk, chunk_take *take,
-                      void *arg)
+struct err import_chunk_read(struct extents *extents, const struct chunk *chunk, chunk_take *take,
+                             void *arg)
 {
     if (chunk->count == 0)
         return OK;

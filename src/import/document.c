@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/document.h"
 
-/* Opens values without recursion: the stack is as deep as the reader lets it become. */
+/* Parses without recursion: the stack has the reader's maximum depth. */
 struct build {
     struct json_reader reader;
     struct node *open[JSON_DEPTH_MAX + 1];
@@ -61,12 +61,12 @@ const struct node *document_parse(struct arena *a, struct str text)
     return json_done(&b.reader) ? root : NULL;
 }
 
-const struct node *node_first(const struct node *parent)
+const struct node *document_first(const struct node *parent)
 {
     return parent == NULL ? NULL : parent->child;
 }
 
-const struct node *node_member(const struct node *object, const char *name)
+const struct node *document_member(const struct node *object, const char *name)
 {
     if (object == NULL || object->value.kind != JSON_OBJECT)
         return NULL;
@@ -76,20 +76,20 @@ const struct node *node_member(const struct node *object, const char *name)
     return NULL;
 }
 
-struct str node_text(const struct node *object, const char *name)
+struct str document_text(const struct node *object, const char *name)
 {
-    const struct node *n = node_member(object, name);
+    const struct node *n = document_member(object, name);
     return n != NULL && n->value.kind == JSON_STRING ? n->value.text : STR_NONE;
 }
 
-bool node_u64(const struct node *object, const char *name, uint64_t *out)
+bool document_u64(const struct node *object, const char *name, uint64_t *out)
 {
-    const struct node *n = node_member(object, name);
+    const struct node *n = document_member(object, name);
     return n != NULL && n->value.kind == JSON_INTEGER && str_to_u64(n->value.text, out);
 }
 
-bool node_true(const struct node *object, const char *name)
+bool document_true(const struct node *object, const char *name)
 {
-    const struct node *n = node_member(object, name);
+    const struct node *n = document_member(object, name);
     return n != NULL && n->value.kind == JSON_BOOL && n->value.boolean;
 }

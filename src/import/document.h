@@ -13,17 +13,17 @@ struct node {
     struct node *next;
 };
 
-/* NULL when the text is not one well-formed value. */
+/* NULL if the text is not one well-formed value. */
 const struct node *document_parse(struct arena *a, struct str text);
 
-/* The member of that name; NULL when there is none, or `object` is none. */
-const struct node *node_member(const struct node *object, const char *name);
-/* Its text; absent when there is none or it is no string. */
-struct str node_text(const struct node *object, const char *name);
-/* False when there is none, or it is no integer of that range. */
-bool node_u64(const struct node *object, const char *name, uint64_t *out);
-bool node_true(const struct node *object, const char *name);
+/* The member of that name; NULL if there is none, or `object` is not an object. */
+const struct node *document_member(const struct node *object, const char *name);
+/* The member's text; absent if there is no such member or it is not a string. */
+struct str document_text(const struct node *object, const char *name);
+/* False if there is no such member, or it is not an integer in that range. */
+bool document_u64(const struct node *object, const char *name, uint64_t *out);
+bool document_true(const struct node *object, const char *name);
 /* The elements or members. */
-const struct node *node_first(const struct node *parent);
+const struct node *document_first(const struct node *parent);
 
 #endif

@@ -25,8 +25,9 @@ struct walk {
     char open[FILE_DEPTH_MAX + 1]; /* which bracket opened each depth */
     bool in_string, escaped;
     bool stopped;
-    bool lost; /* in a data array, after damage: what looks like a document may be part of one */
-    /* The string that is or was last read, cut to what can matter. */
+    bool lost; /* in a data array, after damage: what looks like a document may be part of a larger
+                  one */
+    /* The current or last string, truncated to the length that matters. */
     char text[LOKI_COLLECTION_BYTES_MAX + 1];
     size_t text_n;
     /* The key of the value that comes next, in the file's object and in a collection's. */
@@ -35,7 +36,7 @@ struct walk {
     char collection[LOKI_COLLECTION_BYTES_MAX + 1];
     size_t collection_n;
     bool in_collections, in_data;
-    uint64_t document; /* where the one that is open began */
+    uint64_t document; /* where the open document began */
     struct loki_outcome outcome;
 };
 
@@ -85,8 +86,8 @@ static void end_string(struct walk *w)
     }
 }
 
-/* Names of collections hold no character that JSON escapes: what follows a backslash is of a
- * document, or of no interest. */
+/* Names of collections contain no character that JSON escapes, so text after a backslash belongs to
+ * a document or is irrelevant. */
 static void string_byte(struct walk *w, char c)
 {
     if (w->escaped)
@@ -181,7 +182,7 @@ static void close_value(struct walk *w, char c)
         w->in_collections = false;
 }
 
-/* Zeros are what a file system leaves where data never came to the disk. */
+/* File systems leave zeros where data never reached the disk. */
 static bool is_structure(char c)
 {
     return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t' || ascii_digit(c) ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A LokiJS database: {"collections":[{"name":…,"data":[document,…],…},…],…} as one line of JSON.
- * LokiJS holds all of it in memory; here it is read once from the front, and only the bounds of
- * each document are found, so a file of any size takes a fixed buffer. After a crash such a file
- * may be empty, end early or hold garbage: what comes before the damage is found, and the search
- * goes on behind it. */
+ * LokiJS keeps it in memory as a whole. Here the file is read once from the beginning, and only the
+ * bounds of each document are found, so a file of any size needs a fixed buffer. After a crash such
+ * a file may be empty, end early or contain garbage: documents before the damage are found, and the
+ * search continues after it. */
 #ifndef IMPORT_LOKI_H
 #define IMPORT_LOKI_H
 

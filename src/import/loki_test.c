@@ -86,11 +86,11 @@ void test_document_members(void)
     const struct node *node =
         document_parse(&a, STR("{\"n\":7,\"t\":\"x\\u0041\",\"o\":{\"b\":true,\"l\":[1,{}]}}"));
     CHECK(node != NULL);
-    CHECK(node_u64(node, "n", &n) && n == 7);
-    CHECK_STR(node_text(node, "t"), STR("xA"));
-    CHECK(node_true(node_member(node, "o"), "b"));
-    CHECK_STR(node_member(node, "o")->source, STR("{\"b\":true,\"l\":[1,{}]}"));
-    CHECK(node_member(NULL, "n") == NULL && !str_given(node_text(node, "n")));
+    CHECK(document_u64(node, "n", &n) && n == 7);
+    CHECK_STR(document_text(node, "t"), STR("xA"));
+    CHECK(document_true(document_member(node, "o"), "b"));
+    CHECK_STR(document_member(node, "o")->source, STR("{\"b\":true,\"l\":[1,{}]}"));
+    CHECK(document_member(NULL, "n") == NULL && !str_given(document_text(node, "n")));
     CHECK(document_parse(&a, STR("{\"n\":}")) == NULL);
     CHECK(document_parse(&a, STR("{} x")) == NULL);
     arena_release(&a);

@@ -23,7 +23,7 @@ enum import_kind {
 enum import_fate {
     FATE_TAKEN,
     FATE_THERE,    /* was in the store before */
-    FATE_LEFT_OUT, /* could be read, but the services do not allow it, or it is over */
+    FATE_LEFT_OUT, /* readable, but the services do not allow it, or it has expired */
     FATE_DAMAGED,
     FATE_COUNT,
 };

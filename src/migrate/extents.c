@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extents on their way, and the map from their old names to the new ones.
+/* Copies extents, and keeps the map from their old names to the new ones.
  *
- * The map lies in the destination, one row an extent, which adopts the copy: so a copy is made
- * once, however many rows name it, and none is lost or copied twice when the process is killed. */
+ * The map is in the destination, one row for each extent, which adopts the copy. So each extent is
+ * copied once, however many rows name it, and none is lost or copied twice if the process is
+ * killed. */
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -48,8 +49,8 @@ static void *crew_member(void *arg)
     return NULL;
 }
 
-struct err extents_each(const struct migrate *m, struct extent_pair *pairs, size_t count,
-                        extent_work *work)
+struct err migrate_extents_each(const struct migrate *m, struct extent_pair *pairs, size_t count,
+                                extent_work *work)
 {
     struct crew crew = {.migrate = m,
                         .pairs = pairs,
@@ -90,7 +91,7 @@ static void gather_pairs(struct extent_map *map, struct page *p)
             map->pairs[map->count++] = map->pairs[i];
 }
 
-const struct extent *extent_map_find(const struct extent_map *map, const struct extent *old)
+const struct extent *migrate_map_find(const struct extent_map *map, const struct extent *old)
 {
     struct extent_pair wanted = {.old = *old};
     const struct extent_pair *pair =
@@ -159,7 +160,7 @@ static size_t step_of(size_t first, size_t count)
     return count - first < MAP_STEP ? count - first : MAP_STEP;
 }
 
-struct err extent_map_load(struct extent_map *map, const struct migrate *m, struct page *p)
+struct err migrate_map_load(struct extent_map *map, const struct migrate *m, struct page *p)
 {
     gather_pairs(map, p);
     for (size_t i = 0; i < map->count; i += MAP_STEP) {
@@ -206,7 +207,7 @@ static struct err adopt_pairs(struct txn *t, void *arg)
  * outcome is unknown, the engine finds out. */
 static struct err copy_step(const struct migrate *m, struct step *s)
 {
-    struct err e = extents_each(m, s->pairs, s->count, copy_extent);
+    struct err e = migrate_extents_each(m, s->pairs, s->count, copy_extent);
     if (!err_is(e))
         e = engine_update_wait(m->to, MIGRATE_PARTITION, adopt_pairs, s);
     if (err_is(e) && e.code != ERR_UNKNOWN_OUTCOME)
@@ -216,8 +217,8 @@ static struct err copy_step(const struct migrate *m, struct step *s)
     return e;
 }
 
-struct err extent_map_complete(struct extent_map *map, const struct migrate *m,
-                               const struct migrate_state *state)
+struct err migrate_map_complete(struct extent_map *map, const struct migrate *m,
+                                const struct migrate_state *state)
 {
     uint64_t bytes = state->copied_bytes;
     struct extent_pair missing[MAP_STEP];
@@ -273,7 +274,7 @@ static struct err read_pairs(struct txn *t, void *arg)
     return OK;
 }
 
-struct err extent_pairs_each(const struct migrate *m, extent_pairs_visit *visit, void *arg)
+struct err migrate_pairs_each(const struct migrate *m, extent_pairs_visit *visit, void *arg)
 {
     struct walk *w = MEM_NEW(struct walk);
     struct err e = OK;
@@ -311,8 +312,8 @@ static struct err clear_some(struct extent_pair *pairs, size_t count, void *arg)
     return engine_update_wait(m->to, MIGRATE_PARTITION, remove_pairs, &step);
 }
 
-struct err extent_pairs_clear(const struct migrate *m)
+struct err migrate_pairs_clear(const struct migrate *m)
 {
     struct migrate copy = *m;
-    return extent_pairs_each(m, clear_some, &copy);
+    return migrate_pairs_each(m, clear_some, &copy);
 }

@@ -31,9 +31,9 @@ static struct err count_source(struct migrate *m, struct migrate_state *state)
     struct err e;
     struct str partition = {0};
     struct str key = {0};
-    page_init(&page, rows_of_page(m), true);
+    migrate_page_init(&page, rows_of_page(m), true);
     do {
-        e = page_read(&page, m, m->from, partition, key);
+        e = migrate_page_read(&page, m, m->from, partition, key);
         if (err_is(e))
             break;
         state->total_rows += page.count;
@@ -45,7 +45,7 @@ static struct err count_source(struct migrate *m, struct migrate_state *state)
         }
         migrate_tell(m, "counting", 0, state->total_bytes + state->of_extents);
     } while (!page.last);
-    page_release(&page);
+    migrate_page_release(&page);
     return e;
 }
 
@@ -68,7 +68,7 @@ static struct err write_row(struct txn *t, const struct portion *p, size_t i)
     TRY(txn_insert(t, &put));
     for (size_t k = 0; k < row->extent_count; k++) {
         const struct extent *old = &p->page->extents[row->extent_first + k];
-        TRY(txn_extent(t, EXTENT_HOLD, extent_map_find(p->map, old)));
+        TRY(txn_extent(t, EXTENT_HOLD, migrate_map_find(p->map, old)));
     }
     return OK;
 }
@@ -115,7 +115,7 @@ static struct err write_rows(const struct migrate *m, struct page *p, const stru
     struct portion *portions = ARENA_ARRAY(&p->arena, struct portion, p->count + 1);
     struct grouped_update **updates = ARENA_ARRAY(&p->arena, struct grouped_update *, p->count + 1);
     for (size_t i = 0; i < p->count; i++)
-        TRY(row_rewrite(m, p, &p->rows[i], map, &values[i]));
+        TRY(migrate_row_rewrite(m, p, &p->rows[i], map, &values[i]));
     struct portion common = {.migrate = m, .page = p, .map = map, .values = values};
     size_t count = cut_portions(&common, portions, updates);
     engine_updates_wait(m->to, updates, count);
@@ -127,8 +127,8 @@ static struct err write_rows(const struct migrate *m, struct page *p, const stru
 static struct err copy_page(const struct migrate *m, struct page *p, struct migrate_state *state)
 {
     struct extent_map map;
-    TRY(extent_map_load(&map, m, p));
-    TRY(extent_map_complete(&map, m, state));
+    TRY(migrate_map_load(&map, m, p));
+    TRY(migrate_map_complete(&map, m, state));
     TRY(write_rows(m, p, &map));
     if (p->count > 0) {
         state->partition = p->rows[p->count - 1].partition;
@@ -145,16 +145,16 @@ static struct err copy_all(const struct migrate *m, struct migrate_state *state)
 {
     struct page page;
     struct err e;
-    page_init(&page, rows_of_page(m), true);
+    migrate_page_init(&page, rows_of_page(m), true);
     do {
-        e = page_read(&page, m, m->from, state->partition, state->key);
+        e = migrate_page_read(&page, m, m->from, state->partition, state->key);
         if (!err_is(e))
             e = copy_page(m, &page, state);
     } while (!err_is(e) && !page.last);
     /* The place lies in the page. */
     state->partition = (struct str){0};
     state->key = (struct str){0};
-    page_release(&page);
+    migrate_page_release(&page);
     return e;
 }
 
@@ -164,10 +164,10 @@ static struct err copy_all(const struct migrate *m, struct migrate_state *state)
 static struct err begin(struct migrate *m, struct migrate_state *state)
 {
     struct page page;
-    page_init(&page, 1, false);
-    struct err e = page_read(&page, m, m->to, (struct str){0}, (struct str){0});
+    migrate_page_init(&page, 1, false);
+    struct err e = migrate_page_read(&page, m, m->to, (struct str){0}, (struct str){0});
     bool empty = page.count == 0;
-    page_release(&page);
+    migrate_page_release(&page);
     TRY(e);
     if (!empty)
         return migrate_failed("the destination is not empty");
@@ -193,7 +193,7 @@ static struct err run_phases(struct migrate *m, struct migrate_state *state)
         state->phase = PHASE_CLEAR;
         TRY(migrate_state_save(m->to, state));
     }
-    TRY(extent_pairs_clear(m));
+    TRY(migrate_pairs_clear(m));
     m->rows = state->total_rows;
     m->bytes = state->total_bytes + state->of_extents;
     return migrate_state_save(m->to, NULL);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `lazuli migrate`: copies a store from one engine to another, over the seam.
  *
- * Rows keep their partitions, keys, values and bodies, so ETags, leases, receipts and times stay as
- * they are. Extents get new names, which are written into the rows in place of the old ones.
+ * Rows keep their partitions, keys, values and bodies, so ETags, leases, receipts and times do not
+ * change. Extents get new names, which replace the old ones in the rows.
  *
- * Nobody may use either store meanwhile. The destination is empty at the start. While it is being
- * filled, it holds a partition of its own (MIGRATE_PARTITION) with how far the copy is and with the
- * new name of every extent copied; that partition names the extents, so that they stay when the
- * process is killed, and each row that is written holds them once more. At the end everything is
- * compared, and the partition is removed. Until then a server refuses the store
- * (migrate_unfinished). To run the same migration again goes on where it ended. */
+ * No server may use either store meanwhile. The destination must be empty at the start. While it is
+ * being filled, it has a separate partition (MIGRATE_PARTITION) with the progress and the new name
+ * of every extent copied. That partition holds the extents, so that they survive if the process is
+ * killed; each row that is written holds them once more. At the end everything is compared, and the
+ * partition is removed. Until then a server refuses the store (migrate_unfinished). Running the
+ * same migration again continues it. */
 #ifndef MIGRATE_MIGRATE_H
 #define MIGRATE_MIGRATE_H
 

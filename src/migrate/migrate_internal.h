@@ -9,9 +9,9 @@ enum {
     PAGE_BYTES = 16 << 20, /* of rows with their bodies, about */
     PAGE_EXTENTS = 1024,   /* about: a row may name 256 */
     PAGE_EXTENT_BYTES = 64 << 20,
-    BODY_READS = 32,  /* rows whose bodies are asked for together */
+    BODY_READS = 32,  /* rows whose bodies are read together */
     MAP_STEP = 64,    /* extents in one update of the map, or one read */
-    COPY_THREADS = 8, /* extents that are in flight: what hides a network's latency */
+    COPY_THREADS = 8, /* extents in flight, to hide a network's latency */
 };
 
 /* ---- what the destination remembers ---- */
@@ -43,7 +43,7 @@ struct page {
     struct page_row *rows;
     size_t count;
     size_t room;
-    struct extent *extents; /* as the rows name them, in order; one may be there many times */
+    struct extent *extents; /* in the order in which the rows name them; one may occur many times */
     size_t extent_count;
     size_t extent_room;
     uint64_t bytes; /* of rows and bodies */
@@ -52,11 +52,11 @@ struct page {
     bool bodies; /* bodies are wanted */
 };
 
-void page_init(struct page *p, size_t rows, bool bodies);
-void page_release(struct page *p);
+void migrate_page_init(struct page *p, size_t rows, bool bodies);
+void migrate_page_release(struct page *p);
 /* The rows after (partition, key), which may be absent: from the first. */
-struct err page_read(struct page *p, const struct migrate *m, struct engine *e,
-                     struct str partition, struct str key);
+struct err migrate_page_read(struct page *p, const struct migrate *m, struct engine *e,
+                             struct str partition, struct str key);
 
 /* ---- the map from old extents to new ones ---- */
 
@@ -71,30 +71,30 @@ struct extent_map {
     size_t count;
 };
 
-/* The pairs of what the page names; `known` are those that the destination has. In the page's
- * arena. */
-struct err extent_map_load(struct extent_map *map, const struct migrate *m, struct page *p);
-/* Copies the rest, and adopts it in the destination; tells how far it is. */
-struct err extent_map_complete(struct extent_map *map, const struct migrate *m,
-                               const struct migrate_state *state);
-const struct extent *extent_map_find(const struct extent_map *map, const struct extent *old);
+/* Returns the pairs of the extents that the page names; `known` are those that the destination has.
+ * In the page's arena. */
+struct err migrate_map_load(struct extent_map *map, const struct migrate *m, struct page *p);
+/* Copies the remaining extents, and adopts them in the destination; reports the progress. */
+struct err migrate_map_complete(struct extent_map *map, const struct migrate *m,
+                                const struct migrate_state *state);
+const struct extent *migrate_map_find(const struct extent_map *map, const struct extent *old);
 
 /* Visits all pairs that the destination has, a few at a time. */
 typedef struct err extent_pairs_visit(struct extent_pair *pairs, size_t count, void *arg);
-struct err extent_pairs_each(const struct migrate *m, extent_pairs_visit *visit, void *arg);
-/* Removes all of them: the rows name the extents by now. */
-struct err extent_pairs_clear(const struct migrate *m);
-/* Runs work(pair) for each of them, several at a time; the first error. */
+struct err migrate_pairs_each(const struct migrate *m, extent_pairs_visit *visit, void *arg);
+/* Removes the whole map, after the rows name the extents. */
+struct err migrate_pairs_clear(const struct migrate *m);
+/* Runs work(pair) for each of them, several at a time; returns the first error. */
 typedef struct err extent_work(const struct migrate *m, struct extent_pair *pair, char *memory);
-struct err extents_each(const struct migrate *m, struct extent_pair *pairs, size_t count,
-                        extent_work *work);
+struct err migrate_extents_each(const struct migrate *m, struct extent_pair *pairs, size_t count,
+                                extent_work *work);
 
 /* ---- rows ---- */
 
-/* The row's value with new names in place of the old ones; in the page's arena. ERR_CORRUPT when
- * it cannot be done. */
-struct err row_rewrite(const struct migrate *m, struct page *p, const struct page_row *row,
-                       const struct extent_map *map, struct str *out);
+/* Returns the row's value with the old names replaced by the new ones; in the page's arena.
+ * ERR_CORRUPT if that is impossible. */
+struct err migrate_row_rewrite(const struct migrate *m, struct page *p, const struct page_row *row,
+                               const struct extent_map *map, struct str *out);
 
 /* Compares the destination with the source. */
 struct err migrate_verify(struct migrate *m, const struct migrate_state *state);

@@ -12,14 +12,14 @@ struct reading {
     struct str partition, key; /* after which to begin */
 };
 
-void page_init(struct page *p, size_t rows, bool bodies)
+void migrate_page_init(struct page *p, size_t rows, bool bodies)
 {
     *p = (struct page){.room = rows, .bodies = bodies};
     p->rows = mem_calloc(rows, sizeof *p->rows);
     arena_init(&p->arena, SIZE_MAX);
 }
 
-void page_release(struct page *p)
+void migrate_page_release(struct page *p)
 {
     arena_release(&p->arena);
     free(p->rows);
@@ -101,7 +101,7 @@ static void page_cut(struct page *p, size_t count)
     p->last = false;
 }
 
-/* Bodies are not seen by cursors, so they are asked for afterwards, until the page has enough. */
+/* Cursors do not read bodies, so they are read afterwards, until the page is full. */
 static struct err read_bodies(struct page *p, struct txn *t)
 {
     for (size_t first = 0; first < p->count; first += BODY_READS) {
@@ -138,8 +138,8 @@ static struct err read_page(struct txn *t, void *arg)
     return err_is(e) || !r->page->bodies ? e : read_bodies(r->page, t);
 }
 
-struct err page_read(struct page *p, const struct migrate *m, struct engine *e,
-                     struct str partition, struct str key)
+struct err migrate_page_read(struct page *p, const struct migrate *m, struct engine *e,
+                             struct str partition, struct str key)
 {
     /* Its start may be in the page that is about to be overwritten. */
     struct buf position = buf_heap();

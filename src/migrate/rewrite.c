@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* New names of extents in a row's value, in place of the old ones.
+/* Replaces the names of extents in a row's value by the new ones.
  *
- * The services say which extents a value names, in order, but not where. A name has the same length
- * everywhere, so it is looked for, and the services are asked again what the result names. Bytes of
- * a user in the value may look like a name; then the result is not what it should be, and the next
- * place is tried. */
+ * The services report which extents a value names, in order, but not at which offsets. A name has
+ * the same length everywhere, so this code searches for it, replaces it, and asks the services
+ * again which extents the result names. Bytes of a user in the value may look like a name; then the
+ * result is wrong, and the next offset is tried. */
 #include <assert.h>
 
 #include "migrate/migrate_internal.h"
@@ -13,7 +13,7 @@ struct naming {
     const struct extent *wanted; /* in order */
     size_t count;
     size_t seen;
-    size_t agreed; /* the first so many are as wanted */
+    size_t agreed; /* this many names from the first on are correct */
 };
 
 static bool same_extent(const struct extent *a, const struct extent *b)
@@ -55,7 +55,7 @@ static void put_name(char *value, size_t at, const struct extent *x)
     extent_encode(&b, x);
 }
 
-/* One name after the other, each tried at every place where it may be. */
+/* Replaces one name after the other; tries each at every offset where it may be. */
 static bool rewrite_slowly(const struct migrate *m, const struct page_row *row,
                            const struct extent *old, const struct extent *wanted, char *value)
 {
@@ -93,8 +93,8 @@ static bool rewrite_at_once(const struct page_row *row, const struct extent *old
     return true;
 }
 
-struct err row_rewrite(const struct migrate *m, struct page *p, const struct page_row *row,
-                       const struct extent_map *map, struct str *out)
+struct err migrate_row_rewrite(const struct migrate *m, struct page *p, const struct page_row *row,
+                               const struct extent_map *map, struct str *out)
 {
     assert(out != NULL);
     *out = row->value;
@@ -103,7 +103,7 @@ struct err row_rewrite(const struct migrate *m, struct page *p, const struct pag
     const struct extent *old = p->extents + row->extent_first;
     struct extent *wanted = ARENA_ARRAY(&p->arena, struct extent, row->extent_count);
     for (size_t i = 0; i < row->extent_count; i++) {
-        const struct extent *found = extent_map_find(map, &old[i]);
+        const struct extent *found = migrate_map_find(map, &old[i]);
         if (found == NULL)
             return err_new(ERR_CORRUPT);
         wanted[i] = *found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The row that tells how far a migration is. */
+/* The row with the progress of a migration. */
 #include <assert.h>
 
 #include "engine/wait.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* At the end everything is read once more, from both stores, and compared: every row of the source
- * with the destination's, every extent byte by byte; and the destination has no other row. */
+/* Verification at the end: reads both stores again and compares every row of the source with the
+ * destination's and every extent byte by byte; the destination must have no other row. */
 #include "migrate/migrate_internal.h"
 
 struct comparing {
@@ -28,7 +28,7 @@ static struct err compare_rows(struct txn *t, void *arg)
         TRY(txn_get_many(t, reads, count));
         for (size_t i = 0; i < count; i++) {
             struct str value;
-            TRY(row_rewrite(c->migrate, p, &p->rows[first + i], c->map, &value));
+            TRY(migrate_row_rewrite(c->migrate, p, &p->rows[first + i], c->map, &value));
             if (!str_given(reads[i].value) || !str_eq(value, reads[i].value) ||
                 !str_eq(p->rows[first + i].body, reads[i].body))
                 return migrate_failed(DIFFERS);
@@ -40,7 +40,7 @@ static struct err compare_rows(struct txn *t, void *arg)
 static struct err verify_page(const struct migrate *m, struct page *p)
 {
     struct extent_map map;
-    TRY(extent_map_load(&map, m, p));
+    TRY(migrate_map_load(&map, m, p));
     for (size_t i = 0; i < map.count; i++)
         if (!map.pairs[i].known)
             return migrate_failed(DIFFERS);
@@ -55,7 +55,7 @@ static bool names_nothing(struct str partition, struct str key, struct str value
     return true;
 }
 
-/* Rows of the destination, of which there may be no more than of the source. */
+/* Checks the rows of the destination: it must not have more than the source. */
 static struct err count_rows(const struct migrate *m, uint64_t *rows)
 {
     struct page page;
@@ -63,9 +63,9 @@ static struct err count_rows(const struct migrate *m, uint64_t *rows)
     struct str partition = {0};
     struct str key = {0};
     struct migrate plain = {.refs = names_nothing};
-    page_init(&page, PAGE_ROWS, false);
+    migrate_page_init(&page, PAGE_ROWS, false);
     do {
-        e = page_read(&page, &plain, m->to, partition, key);
+        e = migrate_page_read(&page, &plain, m->to, partition, key);
         if (err_is(e))
             break;
         *rows += page.count;
@@ -74,7 +74,7 @@ static struct err count_rows(const struct migrate *m, uint64_t *rows)
             key = page.rows[page.count - 1].key;
         }
     } while (!page.last);
-    page_release(&page);
+    migrate_page_release(&page);
     return e;
 }
 
@@ -85,9 +85,9 @@ static struct err verify_rows(const struct migrate *m, const struct migrate_stat
     struct str partition = {0};
     struct str key = {0};
     uint64_t rows = 0, bytes = 0, there = 0;
-    page_init(&page, m->page_rows == 0 ? PAGE_ROWS : m->page_rows, true);
+    migrate_page_init(&page, m->page_rows == 0 ? PAGE_ROWS : m->page_rows, true);
     do {
-        e = page_read(&page, m, m->from, partition, key);
+        e = migrate_page_read(&page, m, m->from, partition, key);
         if (!err_is(e))
             e = verify_page(m, &page);
         if (err_is(e))
@@ -100,7 +100,7 @@ static struct err verify_rows(const struct migrate *m, const struct migrate_stat
         }
         migrate_tell(m, "verifying", bytes, state->total_bytes + state->of_extents);
     } while (!page.last);
-    page_release(&page);
+    migrate_page_release(&page);
     TRY(e);
     TRY(count_rows(m, &there));
     return there == rows && rows == state->total_rows ? OK : migrate_failed(DIFFERS);
@@ -127,7 +127,7 @@ static struct err compare_extent(const struct migrate *m, struct extent_pair *pa
 static struct err verify_some(struct extent_pair *pairs, size_t count, void *arg)
 {
     struct verifying *v = arg;
-    TRY(extents_each(v->migrate, pairs, count, compare_extent));
+    TRY(migrate_extents_each(v->migrate, pairs, count, compare_extent));
     v->migrate->extents += count;
     for (size_t i = 0; i < count; i++)
         v->done += pairs[i].old.length;
@@ -143,7 +143,7 @@ struct err migrate_verify(struct migrate *m, const struct migrate_state *state)
     TRY(verify_rows(m, state));
     struct engine_pin *from = engine_pin(m->from);
     struct engine_pin *to = engine_pin(m->to);
-    struct err e = extent_pairs_each(m, verify_some, &v);
+    struct err e = migrate_pairs_each(m, verify_some, &v);
     engine_unpin(m->to, to);
     engine_unpin(m->from, from);
     if (!err_is(e))

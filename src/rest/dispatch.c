@@ -181,8 +181,8 @@ void dispatch_begin(struct dispatch *d, struct err error)
 
 /* ---- what HTTP calls ---- */
 
-/* Every port serves health, metrics and control. Not where the admin listener mounts a service: it
- * serves them itself, with its own rules for access. */
+/* Every port serves health, metrics and control, except where the admin listener mounts a service:
+ * the admin listener serves them itself, with its own rules for access. */
 static bool goes_aside(struct http_exchange *x, const struct rest_listener *listener)
 {
     const struct rest_server *server = listener->server;

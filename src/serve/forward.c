@@ -50,7 +50,7 @@ struct forward {
     struct forward_loop loops[];
 };
 
-/* One connection on its way, to another gateway or from one. */
+/* A connection that is being forwarded, to another gateway or from one. */
 struct passage {
     struct forward_loop *at;
     struct passage *previous, *next;
@@ -59,7 +59,7 @@ struct passage {
     bool secure;
     struct sockaddr_storage peer; /* the client */
     struct stream client;         /* of one that goes */
-    struct buf bytes;             /* what was read of it */
+    struct buf bytes;             /* the bytes read so far */
     /* The other gateway. */
     struct stream other;
     struct loop_watch watch;
@@ -67,7 +67,7 @@ struct passage {
     bool connecting;
     char greeting[GREETING_BYTES];
     size_t greeting_have; /* sent, or received */
-    uint64_t epoch;       /* of the home that it was passed to */
+    uint64_t epoch;       /* the home that it was forwarded to */
     struct loop_timer timer;
     int64_t until_ms;
     struct relay *relay;
@@ -211,7 +211,8 @@ static bool greeting_read(struct passage *p)
 
 /* ---- to another gateway ---- */
 
-/* In local of an answer of the gateway that could not be reached. */
+/* Gives up a gateway that cannot be reached: an HTTP client gets a 503, and the connection is
+ * closed. */
 static void give_up(struct passage *p)
 {
     static const char BUSY[] = "HTTP/1.1 503 ServerBusy\r\nx-ms-error-code: ServerBusy\r\n"
@@ -240,7 +241,7 @@ static void on_timer(struct loop_timer *timer)
         attempt(p);
 }
 
-/* The rest of the greeting goes out, and its answer comes in. */
+/* Sends the rest of the greeting, and receives its answer. */
 static void greet(struct passage *p)
 {
     while (p->greeting_have < GREETING_BYTES && p->other.may_send) {
@@ -438,7 +439,7 @@ static void comer_ready(struct loop_watch *watch, uint32_t events)
                                   GREETING_BYTES - p->greeting_have);
         if (got == STREAM_AGAIN)
             return;
-        /* Nobody is heard who has not shown that it knows the key. */
+        /* A peer is served only after it has proved that it knows the key. */
         if (got <= 0 || !stream_is_secure(&p->other) || stream_in_handshake(&p->other)) {
             passage_free(p);
             return;
@@ -502,7 +503,7 @@ void forward_moved(struct forward *h)
 
 /* ---- life ---- */
 
-/* The first address of this machine that others may reach. */
+/* The first address of this machine that other machines can reach. */
 static bool own_address(char *out, size_t size)
 {
     struct ifaddrs *all = NULL;

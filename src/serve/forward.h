@@ -35,7 +35,8 @@ struct smb_server;
 struct forward_options {
     struct loop **loops;
     size_t loop_count;
-    const char *host; /* to listen on, and what the others are told; of all addresses the first */
+    const char *host; /* the address to listen on, which is also published; for all addresses, the
+                         first one of the machine is published */
     uint16_t port;    /* 0: any */
 };
 /* Listens. Before the loops run. ERR_IO with errno as cause. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The listeners: services, Data Lake, admin listener and SMB; and how they start. */
+/* The listeners of services, Data Lake, admin and SMB, and their start. */
 #include "serve/server.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "version.h"
 
 enum {
-    /* Apart from the services', so that it answers when they are full. */
+    /* Separate from the services' limits, so that it answers when they are full. */
     ADMIN_CONNECTIONS_MAX = 256,
 };
 
@@ -123,7 +123,7 @@ static void *seed_at_start(void *arg)
     return NULL;
 }
 
-/* Sends requests to our own ports while the loops run; the server is not ready before that ends. */
+/* Sends requests to our own ports while the loops run; the server is ready only afterwards. */
 int serve_start_seeding(struct server *s)
 {
     s->seed.host = host_is_loopback(s->config->host[0]) ? s->config->host[0] : "127.0.0.1";
@@ -136,7 +136,7 @@ int serve_start_seeding(struct server *s)
     return s->seeding ? 0 : complain("--seed", "a thread cannot be made");
 }
 
-/* Before the listeners, on whose ports it answers below /_lazuli/. */
+/* Before the listeners, because their ports answer below /_lazuli/. */
 int serve_start_admin(struct server *s, const char *version)
 {
     const struct config *c = s->config;
@@ -165,7 +165,7 @@ int serve_start_admin(struct server *s, const char *version)
     return 0;
 }
 
-/* Last of the listeners: the page asks for the others' ports. */
+/* The last listener, because the console page asks for the ports of the others. */
 int serve_start_admin_listener(struct server *s)
 {
     const struct config *c = s->config;
@@ -219,7 +219,7 @@ int serve_start_smb(struct server *s)
     return status;
 }
 
-/* All is made that there is to watch. */
+/* All parts that it watches exist now. */
 int serve_start_watching(struct server *s)
 {
     admin_watch(s->admin, &(struct admin_watched){.loops = s->loops,

@@ -38,7 +38,7 @@
 enum {
     POOL_THREADS = 4,
     CLUSTER_POOL_THREADS = 16, /* they wait for the network, not for the processor */
-    SENDER_NICENESS = 5,       /* threads that send long replies give way to those that answer */
+    SENDER_NICENESS = 5, /* threads that send long replies have lower priority than the loops */
     FETCH_THREADS = 8,
     LOG_FLUSH_MS = 250,
 };

@@ -47,7 +47,7 @@ struct server {
     struct seed_target seed;
     pthread_t seeder;
     bool seeding;
-    atomic_bool seed_failed;        /* the server ends, and says so by its status */
+    atomic_bool seed_failed; /* the server ends because of this, and its exit status is an error */
     struct http_server *admin_http; /* NULL: off */
     struct smb_server *smb;
     struct forward *forward; /* to and from other gateways; NULL: the store is not shared */
@@ -66,7 +66,7 @@ struct server {
     atomic_int_fast64_t idle_ms[SERVICE_KIND_COUNT];
 };
 
-/* Of the services, as flags have them. */
+/* For the services, as the flags give them. */
 extern const char *const SERVE_NAMES[SERVICE_KIND_COUNT];
 
 /* Each returns an exit status. */
@@ -98,9 +98,10 @@ int serve_start_watching(struct server *s);
 
 /* ---- serve/share_home.c: nothing for a store that is not shared ---- */
 
-/* Before SMB: what it needs to know of the store. */
-int serve_start_hop(struct server *s);
-/* After all listeners: takes the first turn, so that a lone gateway serves shares at once. */
+/* Before SMB: creates the parts of the store that SMB needs. */
+int serve_start_forward(struct server *s);
+/* After all listeners: makes the first attempt to become the home, so that a single gateway serves
+ * shares at once. */
 int serve_start_home(struct server *s);
 
 #endif

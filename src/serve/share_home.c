@@ -14,7 +14,7 @@
 
 /* ---- which process ---- */
 
-/* The first line of a file, without its end; empty when it cannot be read. */
+/* The first line of a file, without its newline; empty if it cannot be read. */
 static void read_line(const char *path, char *out, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -27,7 +27,7 @@ static void read_line(const char *path, char *out, size_t size)
     out[strcspn(out, "\n")] = '\0';
 }
 
-/* When a process began, in ticks since the machine did; 0: there is none. */
+/* When a process began, in ticks since the machine's start; 0: it does not exist. */
 static uint64_t began_at(uint64_t pid)
 {
     enum {
@@ -48,8 +48,8 @@ static uint64_t began_at(uint64_t pid)
     return str_given(rest) && str_to_u64(str_cut(&rest, ' '), &ticks) ? ticks : 0;
 }
 
-/* The machine since its start, and the processes that this one sees: only among those a number
- * that is gone says something. */
+/* Identifies this boot of the machine and this process namespace: a missing process id proves the
+ * end of the process only within the same namespace. */
 static void host_text(char *out, size_t size)
 {
     char boot[64];
@@ -105,7 +105,7 @@ static void moved(void *arg)
     forward_moved(s->forward);
 }
 
-int serve_start_hop(struct server *s)
+int serve_start_forward(struct server *s)
 {
     const struct config *c = s->config;
     if (c->engine != CONFIG_ENGINE_CLUSTER)

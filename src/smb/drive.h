@@ -23,7 +23,7 @@ void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ac
 /* The same for any partition, for a request that has no tree yet. */
 void smb_update_of(struct smb_request *q, struct str partition, engine_fn *fn, void *args,
                    smb_then *then);
-/* Makes all earlier writes, by anyone, durable before `then` is called. */
+/* Makes all earlier writes, by any client, durable before `then` is called. */
 void smb_flush_store(struct smb_request *q, smb_then *then);
 /* Runs work in the pool; it may touch only the request's arena and q->work. */
 void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q), smb_then *then);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recently used pairs of short and long names. A program that knows a file by its short name,
- * deletes it and creates it again under that name means the file with the long name: Windows
- * remembers the pair for 15 seconds, and so does this server. */
+/* Recently used pairs of short and long names. If a program knows a file by its short name, deletes
+ * it and creates it again under that name, it means the file with the long name: Windows remembers
+ * the pair for 15 seconds, and so does this server. */
 #ifndef SMB_TUNNEL_H
 #define SMB_TUNNEL_H
 

@@ -109,7 +109,7 @@ void archive_close(struct archive_reader *r)
 struct item_at {
     struct tar_reader *tar;
     uint64_t *data; /* where each content begins */
-    int spool;      /* that it lies in; -1: in the archive */
+    int spool;      /* the file that contains it; -1: the archive */
 };
 
 static struct err read_at(const struct item_at *at, uint64_t offset, char *into, size_t n)
@@ -152,12 +152,13 @@ static bool kind_of(struct str name, enum item_kind *out)
 static size_t count_states(const struct node *json)
 {
     size_t count = 0;
-    for (const struct node *n = node_first(node_member(json, "states")); n != NULL; n = n->next)
+    for (const struct node *n = document_first(document_member(json, "states")); n != NULL;
+         n = n->next)
         count++;
     return count;
 }
 
-/* A page blob or file that has bytes everywhere lies in the archive without a map. */
+/* A page blob or file without holes is stored in the archive without a map. */
 static void dense_span(struct arena *a, struct item_content *content)
 {
     if (content->sparse || content->size == 0)
@@ -169,7 +170,7 @@ static void dense_span(struct arena *a, struct item_content *content)
 }
 
 /* The states of a blob are not created in the order of the archive, and a pipe cannot be read
- * twice: content from a pipe goes to an unnamed file while the item is created. */
+ * twice. So the content from a pipe is written to an unnamed file while the item is created. */
 static struct err keep_content(struct archive_reader *r, struct tar_entry *e)
 {
     enum { COPY_BYTES = 64 << 10 };
@@ -200,7 +201,7 @@ static struct err take_contents(struct archive_reader *r, struct arena *a, const
                                 struct item *out, bool *found)
 {
     struct item_at *at = ARENA_NEW(a, struct item_at);
-    const struct node *state = node_first(node_member(json, "states"));
+    const struct node *state = document_first(document_member(json, "states"));
     size_t count = out->kind == ITEM_FILE ? 1 : count_states(json);
     bool whole;
     bool spooled = !r->tar.seekable && count > 1;
@@ -213,7 +214,7 @@ static struct err take_contents(struct archive_reader *r, struct arena *a, const
     out->read = read_content;
     for (size_t i = 0; i < count; i++, state = state == NULL ? NULL : state->next) {
         struct tar_entry e;
-        if (str_eq(node_text(state, "is"), STR("folder"))) {
+        if (str_eq(document_text(state, "is"), STR("folder"))) {
             out->contents[i].absent = true;
             continue;
         }
@@ -227,13 +228,13 @@ static struct err take_contents(struct archive_reader *r, struct arena *a, const
         out->contents[i] = e.content;
         at->data[i] = e.data;
         at->spool = spooled ? r->spool : -1;
-        if (out->kind == ITEM_FILE || str_eq(node_text(state, "type"), STR("PageBlob")))
+        if (out->kind == ITEM_FILE || str_eq(document_text(state, "type"), STR("PageBlob")))
             dense_span(a, &out->contents[i]);
     }
     return OK;
 }
 
-/* The file may have less of the last entry than its header says. */
+/* The file may contain less of the last entry than its header announces. */
 static bool is_cut_off(struct archive_reader *r)
 {
     char last;
@@ -258,7 +259,7 @@ struct err archive_next(struct archive_reader *r, struct arena *a, struct item *
     out->label = e.content.label;
     TRY(read_text(r, a, &e, &out->json));
     const struct node *json = document_parse(a, out->json);
-    if (json == NULL || !kind_of(node_text(json, "kind"), &out->kind))
+    if (json == NULL || !kind_of(document_text(json, "kind"), &out->kind))
         return err_detail(ERR_INVALID_INPUT, "the archive has an item that cannot be read");
     if (out->kind == ITEM_BLOB || out->kind == ITEM_FILE)
         TRY(take_contents(r, a, json, out, found));
@@ -288,8 +289,8 @@ struct err archive_place(struct arena *a, const struct item *item, struct positi
         [ITEM_DIRECTORY] = {"share", "path"},
     };
     const struct node *json = document_parse(a, item->json);
-    *position = (struct position){item->kind, node_text(json, MEMBERS[item->kind].container),
-                                  node_text(json, MEMBERS[item->kind].name)};
-    *account = node_text(json, "account");
+    *position = (struct position){item->kind, document_text(json, MEMBERS[item->kind].container),
+                                  document_text(json, MEMBERS[item->kind].name)};
+    *account = document_text(json, "account");
     return str_given(*account) ? OK : err_detail(ERR_INVALID_INPUT, "an item names no account");
 }

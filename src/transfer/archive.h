@@ -22,7 +22,7 @@ struct archive_reader {
     int spool;      /* contents of one item, where the archive comes from a pipe; -1: none yet */
 };
 
-/* ERR_INVALID_INPUT when it is no archive of ours. */
+/* ERR_INVALID_INPUT if it is not an archive of this program. */
 struct err archive_open(struct archive_reader *r, int fd, struct arena *a);
 void archive_close(struct archive_reader *r);
 /* Reads the next item into the arena. *found is false at the end; *whole is true if the archive

@@ -34,8 +34,8 @@ struct crew {
     unsigned count;
     pthread_mutex_t lock;
     pthread_cond_t work, space;
-    struct job *first, *last; /* work that is not complete up to here, by number */
-    struct job *next;         /* the first that no thread has taken */
+    struct job *first, *last; /* items that are not complete yet, by number */
+    struct job *next;         /* the first item that no thread has taken */
     unsigned waiting, busy;
     bool ending;
     struct err fatal;

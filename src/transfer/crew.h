@@ -15,7 +15,7 @@ struct crew_counts {
     uint64_t bytes;
     uint64_t gone; /* at the source, meanwhile */
     uint64_t failed;
-    uint64_t versions;             /* left out, since the target keeps none */
+    uint64_t versions;             /* skipped, because the target does not store them */
     char fatal[REMOTE_TEXT_BYTES]; /* why everything ended */
 };
 
@@ -27,15 +27,15 @@ struct crew_options {
     unsigned threads;
     /* A failure that concerns one item: "blob a/b: why". Called by one thread at a time. */
     void (*failed)(void *arg, struct str line);
-    /* All work up to and including this place is done. On the same thread. */
+    /* All work up to and including this position is done. Called on the same thread. */
     void (*reached)(void *arg, const struct position *position, uint64_t number);
     void *arg;
 };
 
 struct crew *crew_new(const struct crew_options *options);
-/* Hands out work: an entry of the source, or an item, which then must have been read in `arena`;
- * the arena is the crew's from now on. Waits while all are busy. The error that ended everything,
- * if there is one: the target or the source is out of reach. */
+/* Hands out work: an entry of the source, or an item, which must have been read into `arena`; the
+ * crew owns the arena from then on. Waits while all threads are busy. Returns the error that ended
+ * the transfer, if any: the target or the source is unreachable. */
 struct crew_work {
     const struct entry *entry; /* NULL: it is an item */
     const struct item *item;
@@ -43,7 +43,7 @@ struct crew_work {
     uint64_t number; /* by which `reached` names it */
 };
 struct err crew_give(struct crew *crew, const struct crew_work *work, struct arena *arena);
-/* Waits for all and ends the threads. The detail of an error is in *out. */
+/* Waits for all work and ends the threads. The detail of an error is stored in *out. */
 struct err crew_end(struct crew *crew, struct crew_counts *out);
 void crew_look(struct crew *crew, struct crew_counts *out);
 

@@ -22,9 +22,9 @@ struct importing {
     transfer_account *account;
     void *account_arg;
     struct remote *remote;
-    struct remote *only_target; /* NULL: a store, of which `of` tells */
+    struct remote *only_target; /* NULL: the target is a store, which `of` identifies */
     char account_name[64];
-    struct crew *crew; /* NULL: none yet, or items from a pipe are made one by one */
+    struct crew *crew; /* NULL: none yet, or items from a pipe are created one by one */
     struct session session;
     struct target target;
     bool inline_ready;

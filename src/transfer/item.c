@@ -10,8 +10,9 @@ const char *const ITEM_KIND_NAMES[ITEM_KINDS] = {
 
 enum { SEGMENT_BYTES_MAX = 200 };
 
-/* A file system has no names ".", ".." and none that are empty, and some have no control
- * characters, backslashes or colons. '%' is what labels add, so a name's own is escaped too. */
+/* Names that a file system does not allow: ".", ".." and empty ones, and on some systems control
+ * characters, backslashes and colons. Labels escape them with '%', so a '%' in a name is escaped
+ * too. */
 static void put_segment(struct buf *out, struct str segment)
 {
     bool dots =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is moved: an item is a thing of a storage account (a container, a blob with its snapshots
- * and versions, a thousand entities), described by a JSON text and followed by the bytes of its
- * contents. An export writes items to an archive, an import and a copy make them at a server, so
- * the JSON is the only form that readers and writers have to agree on. docs/archive.md has it. */
+/* An item is an object of a storage account (a container, a blob with its snapshots and versions, a
+ * thousand entities): a JSON text that describes it, and the bytes of its contents. An export
+ * writes items to an archive; an import and a copy create them at a server. So readers and writers
+ * have to agree only on the JSON. docs/archive.md describes it. */
 #ifndef TRANSFER_ITEM_H
 #define TRANSFER_ITEM_H
 
@@ -11,7 +11,8 @@
 #include "core/text/json.h"
 
 enum {
-    ITEM_PIECE_BYTES = 4 << 20, /* of content at a time: the most that servers give an MD5 of */
+    ITEM_PIECE_BYTES = 4 << 20, /* the largest piece of content that is read at once: servers
+                                   compute the MD5 of no more */
     ITEM_ARENA_BYTES_MAX = 256 << 20,
 };
 
@@ -47,7 +48,7 @@ struct item_content {
 };
 
 struct item;
-/* Reads n bytes at most ITEM_PIECE_BYTES, at an offset that is within the size, of a span. */
+/* Reads n bytes, at most ITEM_PIECE_BYTES, at an offset within the size and within a span. */
 typedef struct err item_read(const struct item *item, size_t content, uint64_t offset, size_t n,
                              char *into);
 
@@ -70,15 +71,15 @@ struct position {
     struct str name;      /* of a blob or file; the number of a part of messages or entities */
 };
 
-/* Lengths of those heads of a name that are names of their own, shortest first: blobs "a" and "a/b"
- * may both be there, but no file system has a file and a folder of one name. */
+/* Lengths of the prefixes of a name that are names of other blobs, shortest first: blobs "a" and
+ * "a/b" may both exist, but no file system has a file and a folder of the same name. */
 struct label_heads {
     size_t lengths[1024];
     size_t count;
 };
 
-/* "account/blob/container/name": the name with what no file system takes escaped, unique. `heads`
- * may be NULL. */
+/* "account/blob/container/name": unique; characters of the name that file systems refuse are
+ * escaped. `heads` may be NULL. */
 struct str item_label(struct arena *a, struct str account, const char *service,
                       struct str container, struct str name, const struct label_heads *heads);
 

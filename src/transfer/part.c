@@ -27,7 +27,7 @@ static struct err give(struct part *p)
                       .json = buf_str(&p->text),
                       .before = p->kind == ITEM_MESSAGES ? p->before : 0};
     p->before += p->count;
-    TRY(walk_give(p->walk, &e));
+    TRY(source_walk_give(p->walk, &e));
     start(p);
     return OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contents of a queue or table, which are too many for one item: numbered parts, each a JSON
- * array of at most so many messages or entities. */
+/* The messages of a queue or the entities of a table are too many for one item. They are divided
+ * into numbered parts, each a JSON array of limited length. */
 #ifndef TRANSFER_PART_H
 #define TRANSFER_PART_H
 
@@ -12,9 +12,9 @@ enum { PART_OBJECTS_MAX = 1000, PART_BYTES_MAX = 1 << 20 };
 struct part {
     struct walk *walk;
     enum item_kind kind;  /* of the items that parts become */
-    const char *name;     /* parts are named after it, with a number */
+    const char *name;     /* the parts' names begin with it */
     struct str container; /* the queue or table */
-    struct json_writer w; /* write each object with it, then call part_added */
+    struct json_writer w; /* write each object to it, then call part_added */
     /* Inside. */
     struct arena arena;
     struct buf text;

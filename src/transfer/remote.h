@@ -21,7 +21,7 @@ enum {
     REMOTE_BODY_BYTES_MAX = 32 << 20, /* of an answer that is kept in memory */
     REMOTE_QUERY_MAX = 12,
     REMOTE_HEADERS_MAX = 256,
-    REMOTE_HEADERS_OWN = 3, /* that each request gets: its date, version and signature */
+    REMOTE_HEADERS_OWN = 3, /* headers that every request gets: date, version and signature */
     REMOTE_TEXT_BYTES = 768,
 };
 
@@ -47,8 +47,7 @@ void remote_close(struct remote *remote);
 /* Requests of one thread. */
 struct session {
     struct remote *remote;
-    struct http_kept kept[2]; /* reads of one server while another is written to never meet here,
-                                 but blob and dfs of the cloud do */
+    struct http_kept kept[2];     /* two, because blob and dfs are different hosts in the cloud */
     char text[REMOTE_TEXT_BYTES]; /* of the last error */
     int refused;                  /* the status of the last answer that was refused */
     bool lazuli;                  /* the server identified itself as this program */
@@ -69,7 +68,7 @@ struct remote_call {
     size_t query_count;
     struct http_header headers[REMOTE_HEADERS_MAX];
     size_t header_count;
-    bool overfull; /* it was given more headers than it can have: it is not sent */
+    bool overfull; /* more headers were added than fit: the request is not sent */
     bool has_body;
     uint64_t body_bytes;
     http_client_source *source;

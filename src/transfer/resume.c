@@ -39,14 +39,14 @@ void resume_reached(struct resume *r, const struct position *position, uint64_t 
     arena_release(&a);
 }
 
-/* NULL: it is of another transfer, or none. */
+/* NULL: the file belongs to another transfer, or does not exist. */
 static const struct node *read_state(const struct resume *r, struct arena *a)
 {
     char of[OF_BYTES];
     char *text = arena_bytes(a, BOOKMARK_BYTES_MAX);
     size_t n = bookmark_read(&r->state, text, BOOKMARK_BYTES_MAX);
     const struct node *old = n == 0 ? NULL : document_parse(a, (struct str){text, n});
-    return old != NULL && str_eq(node_text(old, "of"), of_text(r->of, of)) ? old : NULL;
+    return old != NULL && str_eq(document_text(old, "of"), of_text(r->of, of)) ? old : NULL;
 }
 
 bool resume_is_same(const struct resume *r)
@@ -60,10 +60,10 @@ bool resume_is_same(const struct resume *r)
 
 /* ---- what was made is still there ---- */
 
-/* How a server is asked whether it has the container, queue, table or share. */
+/* The request that asks a server whether it has the container, queue, table or share. */
 static const struct {
     enum remote_service service;
-    const char *name, *value; /* of the query; NULL: nothing of this kind can be asked for */
+    const char *name, *value; /* of the query; NULL: there is no such request for this kind */
 } LOOKS[ITEM_KINDS] = {
     [ITEM_CONTAINER] = {REMOTE_BLOB, "restype", "container"},
     [ITEM_BLOB] = {REMOTE_BLOB, "restype", "container"},
@@ -76,12 +76,12 @@ static const struct {
     [ITEM_DIRECTORY] = {REMOTE_FILE, "restype", "share"},
 };
 
-/* A server that was emptied meanwhile has the same name as before. */
+/* A server that was emptied meanwhile has the same address as before. */
 static bool is_there(struct arena *a, struct remote *target, const struct position *position)
 {
     struct session session;
     if (LOOKS[position->kind].name == NULL)
-        return position->kind == ITEM_ACCOUNT; /* nothing was made yet; else it begins anew */
+        return position->kind == ITEM_ACCOUNT; /* nothing was created yet; otherwise start again */
     session_init(&session, target);
     struct remote_call c =
         remote_call_of(LOOKS[position->kind].service, "GET", position->container, STR_NONE);
@@ -95,13 +95,13 @@ bool resume_find(const struct resume *r, struct arena *a, struct remote *target,
                  struct position *out, uint64_t *number)
 {
     const struct node *old = read_state(r, a);
-    struct str kind = node_text(old, "kind");
-    if (old == NULL || !node_u64(old, "number", number))
+    struct str kind = document_text(old, "kind");
+    if (old == NULL || !document_u64(old, "number", number))
         return false;
     for (unsigned i = 0; i < ITEM_KINDS; i++)
         if (str_eq(kind, str_of(ITEM_KIND_NAMES[i]))) {
-            *out = (struct position){(enum item_kind)i, node_text(old, "container"),
-                                     node_text(old, "name")};
+            *out = (struct position){(enum item_kind)i, document_text(old, "container"),
+                                     document_text(old, "name")};
             return target == NULL || is_there(a, target, out);
         }
     return false;

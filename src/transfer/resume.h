@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Going on where an earlier run of the same transfer was cut off: from and to the same places, of
- * the same things. Whatever else lies there is passed over, as what it skips would be missing. */
+/* Continues an interrupted transfer: one between the same source and target, with the same
+ * selection. The state of any other transfer is ignored, because continuing there would skip
+ * objects that were never transferred. */
 #ifndef TRANSFER_RESUME_H
 #define TRANSFER_RESUME_H
 
@@ -13,14 +14,14 @@ struct resume {
     uint64_t of;
 };
 
-/* `path` NULL: nothing is kept. `of`: which transfer it is. */
+/* `path` NULL: no state is stored. `of`: identifies the transfer. */
 void resume_open(struct resume *r, const char *path, uint64_t of);
-/* All before and including this place is done; NULL: it has begun. */
+/* Everything up to and including this position is done; NULL: the transfer has begun. */
 void resume_reached(struct resume *r, const struct position *position, uint64_t number);
 /* True if this transfer has begun before. */
 bool resume_is_same(const struct resume *r);
-/* The place that an earlier run has reached, in the arena. False: there is none, or the target (if
- * it is not NULL) has lost what that run has made. */
+/* Finds the position that an earlier run has reached, in the arena. False: there is none, or the
+ * target (if it is not NULL) no longer has the objects that the run has created. */
 bool resume_find(const struct resume *r, struct arena *a, struct remote *target,
                  struct position *out, uint64_t *number);
 /* done: the next run begins anew. */

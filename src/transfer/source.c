@@ -24,26 +24,27 @@ bool selection_has(const struct selection *s, const char *service, struct str co
 
 /* ---- going on behind the last item of an earlier walk ---- */
 
-bool walk_is_done(struct walk *w, enum item_kind kind, struct str container, struct str name)
+bool source_walk_is_done(struct walk *w, enum item_kind kind, struct str container, struct str name)
 {
     const struct position *last = w->after;
     if (!w->skipping)
         return false;
     if (last->kind == kind && str_eq(last->container, container) && str_eq(last->name, name))
-        w->skipping = false; /* this one is done, the next is not */
+        w->skipping = false; /* this one is complete, the next one is not */
     return true;
 }
 
-struct err walk_give(struct walk *w, const struct entry *entry)
+struct err source_walk_give(struct walk *w, const struct entry *entry)
 {
     w->listed++;
-    if (walk_is_done(w, entry->position.kind, entry->position.container, entry->position.name))
+    if (source_walk_is_done(w, entry->position.kind, entry->position.container,
+                            entry->position.name))
         return OK;
     return w->visit(w->arg, entry);
 }
 
-struct err walk_list(struct session *s, struct arena *a, struct remote_call *call,
-                     struct xml_node **root)
+struct err source_walk_list(struct session *s, struct arena *a, struct remote_call *call,
+                            struct xml_node **root)
 {
     TRY(session_expect(s, a, call));
     return xml_parse(a, call->body, root);
@@ -58,7 +59,7 @@ static struct err walk_group_page(struct walk *w, struct remote_call *c, const c
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
     if (marker->n > 0)
         remote_query(c, "marker", arena_copy(&a, buf_str(marker)));
-    struct err error = walk_list(w->session, &a, c, &root);
+    struct err error = source_walk_list(w->session, &a, c, &root);
     const struct xml_node *list = err_is(error) ? NULL : xml_child(root, str_of(element));
     for (const struct xml_node *n = list == NULL ? NULL : list->first_child;
          n != NULL && !err_is(error); n = n->next)
@@ -71,8 +72,8 @@ static struct err walk_group_page(struct walk *w, struct remote_call *c, const c
     return error;
 }
 
-struct err walk_groups(struct walk *w, enum remote_service service, const char *element,
-                       struct err (*take)(struct walk *w, struct str name))
+struct err source_walk_groups(struct walk *w, enum remote_service service, const char *element,
+                              struct err (*take)(struct walk *w, struct str name))
 {
     struct buf marker = buf_heap();
     struct err error;
@@ -85,20 +86,20 @@ struct err walk_groups(struct walk *w, enum remote_service service, const char *
     return error;
 }
 
-struct err walk_service(struct walk *w, enum remote_service service)
+struct err source_walk_service(struct walk *w, enum remote_service service)
 {
     static const char *const NAMES[] = {"blob", "queue", "table", "file"};
     struct entry e = {.position = {.kind = ITEM_SERVICE, .container = str_of(NAMES[service])}};
-    return walk_give(w, &e);
+    return source_walk_give(w, &e);
 }
 
 static struct err walk_account(struct walk *w)
 {
     struct entry e = {.position = {.kind = ITEM_ACCOUNT}, .hierarchical = w->hierarchical};
-    return walk_give(w, &e);
+    return source_walk_give(w, &e);
 }
 
-/* A hierarchical account has folders with rights of their own. */
+/* The folders of a hierarchical account have their own access rights. */
 static struct err see_account(struct walk *w)
 {
     struct arena a;
@@ -117,8 +118,8 @@ static struct err see_account(struct walk *w)
 
 static struct err walk_all(struct walk *w)
 {
-    static struct err (*const WALKS[])(struct walk *) = {walk_blobs, walk_queues, walk_tables,
-                                                         walk_files};
+    static struct err (*const WALKS[])(struct walk *) = {source_walk_blobs, source_walk_queues,
+                                                         source_walk_tables, source_walk_files};
     static const char *const NAMES[] = {"blob", "queue", "table", "file"};
     TRY(walk_account(w));
     for (unsigned i = 0; i <= REMOTE_FILE; i++)
@@ -226,7 +227,7 @@ struct err item_ask_policies(struct json_writer *w, struct session *s, struct ar
     return put_policies(w, a, c);
 }
 
-/* A server that tells the MD5 of a part has it compared; all of ours and the cloud's do. */
+/* If the server sends the MD5 of a part, it is compared; this program and the cloud always do. */
 static bool md5_is_right(const struct remote_call *c)
 {
     struct md5 md5;
@@ -241,8 +242,8 @@ static bool md5_is_right(const struct remote_call *c)
     return base64_decode_exact(text, told, sizeof told) && memcmp(sum, told, sizeof sum) == 0;
 }
 
-struct err read_range(struct session *s, struct arena *a, struct remote_call *call, uint64_t offset,
-                      size_t n, char *into)
+struct err source_read_range(struct session *s, struct arena *a, struct remote_call *call,
+                             uint64_t offset, size_t n, char *into)
 {
     remote_header(call, "x-ms-range",
                   arena_printf(a, "bytes=%llu-%llu", (unsigned long long)offset,
@@ -284,8 +285,8 @@ static struct err add_spans(struct arena *a, const struct xml_node *root, struct
     return OK;
 }
 
-struct err read_spans(struct session *s, struct arena *a, struct remote_call *call,
-                      struct item_content *out)
+struct err source_read_spans(struct session *s, struct arena *a, struct remote_call *call,
+                             struct item_content *out)
 {
     assert(out != NULL);
     size_t capacity = 0;
@@ -391,8 +392,8 @@ static struct err describe_group(struct session *s, struct arena *a, const struc
     return OK;
 }
 
-struct err describe_service(struct session *s, struct arena *a, const struct entry *e,
-                            struct item *out)
+struct err source_describe_service(struct session *s, struct arena *a, const struct entry *e,
+                                   struct item *out)
 {
     static const char *const NAMES[] = {"blob", "queue", "table", "file"};
     unsigned service = 0;
@@ -418,12 +419,17 @@ struct err source_describe(struct session *s, struct arena *a, const struct entr
     assert(out != NULL);
     static struct err (*const DESCRIBE[ITEM_KINDS])(struct session *, struct arena *,
                                                     const struct entry *, struct item *) = {
-        [ITEM_ACCOUNT] = describe_account,     [ITEM_SERVICE] = describe_service,
-        [ITEM_CONTAINER] = describe_group,     [ITEM_BLOB] = describe_blob,
-        [ITEM_QUEUE] = describe_group,         [ITEM_MESSAGES] = describe_text,
-        [ITEM_TABLE] = describe_group,         [ITEM_ENTITIES] = describe_text,
-        [ITEM_SHARE] = describe_share,         [ITEM_FILE] = describe_file,
-        [ITEM_DIRECTORY] = describe_directory,
+        [ITEM_ACCOUNT] = describe_account,
+        [ITEM_SERVICE] = source_describe_service,
+        [ITEM_CONTAINER] = describe_group,
+        [ITEM_BLOB] = source_describe_blob,
+        [ITEM_QUEUE] = describe_group,
+        [ITEM_MESSAGES] = describe_text,
+        [ITEM_TABLE] = describe_group,
+        [ITEM_ENTITIES] = describe_text,
+        [ITEM_SHARE] = source_describe_share,
+        [ITEM_FILE] = source_describe_file,
+        [ITEM_DIRECTORY] = source_describe_directory,
     };
     *out = (struct item){.kind = entry->position.kind};
     return DESCRIBE[entry->position.kind](s, a, entry, out);

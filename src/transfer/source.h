@@ -62,49 +62,50 @@ struct err source_describe(struct session *s, struct arena *a, const struct entr
 
 /* ---- inside ---- */
 
-struct err walk_give(struct walk *w, const struct entry *entry);
+struct err source_walk_give(struct walk *w, const struct entry *entry);
 /* Returns true if an earlier walk has completed this name at this level of its last place. */
-bool walk_is_done(struct walk *w, enum item_kind kind, struct str container, struct str name);
-struct err walk_blobs(struct walk *w);
-struct err walk_queues(struct walk *w);
-struct err walk_tables(struct walk *w);
-struct err walk_files(struct walk *w);
+bool source_walk_is_done(struct walk *w, enum item_kind kind, struct str container,
+                         struct str name);
+struct err source_walk_blobs(struct walk *w);
+struct err source_walk_queues(struct walk *w);
+struct err source_walk_tables(struct walk *w);
+struct err source_walk_files(struct walk *w);
 /* A page of a listing: the XML that a GET with these parameters answers. */
-struct err walk_list(struct session *s, struct arena *a, struct remote_call *call,
-                     struct xml_node **root);
+struct err source_walk_list(struct session *s, struct arena *a, struct remote_call *call,
+                            struct xml_node **root);
 /* The containers, queues or shares of the account, each handed to `take`. */
-struct err walk_groups(struct walk *w, enum remote_service service, const char *element,
-                       struct err (*take)(struct walk *w, struct str name));
-struct err walk_service(struct walk *w, enum remote_service service);
+struct err source_walk_groups(struct walk *w, enum remote_service service, const char *element,
+                              struct err (*take)(struct walk *w, struct str name));
+struct err source_walk_service(struct walk *w, enum remote_service service);
 
-struct err describe_service(struct session *s, struct arena *a, const struct entry *e,
-                            struct item *out);
-struct err describe_blob(struct session *s, struct arena *a, const struct entry *e,
-                         struct item *out);
-struct err describe_file(struct session *s, struct arena *a, const struct entry *e,
-                         struct item *out);
-struct err describe_directory(struct session *s, struct arena *a, const struct entry *e,
-                              struct item *out);
-struct err describe_share(struct session *s, struct arena *a, const struct entry *e,
-                          struct item *out);
+struct err source_describe_service(struct session *s, struct arena *a, const struct entry *e,
+                                   struct item *out);
+struct err source_describe_blob(struct session *s, struct arena *a, const struct entry *e,
+                                struct item *out);
+struct err source_describe_file(struct session *s, struct arena *a, const struct entry *e,
+                                struct item *out);
+struct err source_describe_directory(struct session *s, struct arena *a, const struct entry *e,
+                                     struct item *out);
+struct err source_describe_share(struct session *s, struct arena *a, const struct entry *e,
+                                 struct item *out);
 
-/* "{"kind": …, "account": …" — opened; the caller goes on. */
+/* Writes "{"kind": …, "account": …" and leaves the object open for the caller. */
 void item_begin(struct json_writer *w, struct session *s, enum item_kind kind);
 void item_end(struct json_writer *w, enum item_kind kind, struct str label, struct item *out);
 /* x-ms-meta-… of the answer. */
 void item_put_metadata(struct json_writer *w, const struct remote_call *c);
 void item_put_metadata_but(struct json_writer *w, const struct remote_call *c, struct str but);
-/* Stored access policies, by the answer to Get ACL, which `c` is to ask for. Only a key may ask: to
- * whoever has a SAS they are unknown. */
+/* Stored access policies, from the answer to Get ACL, which `c` requests. That needs the account's
+ * key: with a SAS they are unknown. */
 struct err item_ask_policies(struct json_writer *w, struct session *s, struct arena *a,
                              struct remote_call *c);
-/* Reads a range of an object that `call` names, whole and by its MD5. */
-struct err read_range(struct session *s, struct arena *a, struct remote_call *call, uint64_t offset,
-                      size_t n, char *into);
+/* Reads a range of the object that `call` names, completely, and checks its MD5. */
+struct err source_read_range(struct session *s, struct arena *a, struct remote_call *call,
+                             uint64_t offset, size_t n, char *into);
 /* Parses the existing ranges from the XML of a list of ranges. */
-struct err read_spans(struct session *s, struct arena *a, struct remote_call *call,
-                      struct item_content *out);
-/* 404 is ERR_BLOB_NOT_FOUND, 412 is ERR_CONDITION_NOT_MET, and others are refused. */
+struct err source_read_spans(struct session *s, struct arena *a, struct remote_call *call,
+                             struct item_content *out);
+/* Maps 404 to ERR_BLOB_NOT_FOUND and 412 to ERR_CONDITION_NOT_MET; others are refusals. */
 struct err source_ask(struct session *s, struct arena *a, struct remote_call *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Containers and blobs. The states of one blob (snapshots, previous versions, the blob itself) make
- * one item, in the order in which they came about, so that they can be made again in that order. */
+/* Containers and blobs. The states of one blob (snapshots, previous versions, the blob itself) are
+ * one item. They are in the order of their creation, in which the target creates them again. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static struct str time_of(const struct entry_head *h)
     return str_given(h->snapshot) ? h->snapshot : h->version;
 }
 
-/* By time; of equal ones the snapshot comes first: it was taken of the state that the version
+/* By time; if equal, the snapshot comes first: it was taken of the state that the version
  * replaced. */
 static int by_time(const void *left, const void *right)
 {
@@ -50,7 +50,7 @@ static struct err give_blob(struct gathering *g)
     if (g->count == 0)
         return OK;
     qsort(g->heads, g->count, sizeof *g->heads, by_time);
-    struct err error = walk_give(g->walk, &e);
+    struct err error = source_walk_give(g->walk, &e);
     g->count = 0;
     return error;
 }
@@ -125,7 +125,7 @@ static struct err list_page(struct gathering *g, struct arena *a, struct str *ma
     remote_query(&c, "maxresults", STR("1000"));
     if (marker->n > 0)
         remote_query(&c, "marker", *marker);
-    TRY(walk_list(g->walk->session, a, &c, &root));
+    TRY(source_walk_list(g->walk->session, a, &c, &root));
     const struct xml_node *blobs = xml_child(root, STR("Blobs"));
     for (const struct xml_node *n = blobs == NULL ? NULL : blobs->first_child; n != NULL;
          n = n->next)
@@ -163,16 +163,16 @@ static struct err take_container(struct walk *w, struct str name)
     struct entry e = {.position = {.kind = ITEM_CONTAINER, .container = name}};
     if (!selection_has(w->selection, "blob", name))
         return OK;
-    TRY(walk_give(w, &e));
+    TRY(source_walk_give(w, &e));
     if (w->skipping && !str_eq(w->after->container, name))
         return OK;
     return walk_container(w, name);
 }
 
-struct err walk_blobs(struct walk *w)
+struct err source_walk_blobs(struct walk *w)
 {
-    TRY(walk_service(w, REMOTE_BLOB));
-    return walk_groups(w, REMOTE_BLOB, "Containers", take_container);
+    TRY(source_walk_service(w, REMOTE_BLOB));
+    return source_walk_groups(w, REMOTE_BLOB, "Containers", take_container);
 }
 
 /* ---- describing ---- */
@@ -203,7 +203,7 @@ static struct err read_blob(const struct item *item, size_t content, uint64_t of
     struct arena a;
     struct remote_call c = head_call("GET", r, content);
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
-    struct err error = read_range(r->session, &a, &c, offset, n, into);
+    struct err error = source_read_range(r->session, &a, &c, offset, n, into);
     arena_release(&a);
     return error;
 }
@@ -324,7 +324,7 @@ static struct err put_content(struct json_writer *w, struct arena *a, const stru
     if (str_eq(type, STR("PageBlob"))) {
         struct remote_call ranges = head_call("GET", r, i);
         remote_query(&ranges, "comp", STR("pagelist"));
-        return read_spans(r->session, a, &ranges, content);
+        return source_read_spans(r->session, a, &ranges, content);
     }
     return str_eq(type, STR("BlockBlob")) ? put_blocks(w, a, r, i) : OK;
 }
@@ -365,8 +365,8 @@ static void label_contents(struct arena *a, const struct entry *e, struct str la
             e->heads[i].current ? label : arena_printf(a, "%.*s%%%zu", STR_ARG(label), i + 1);
 }
 
-struct err describe_blob(struct session *s, struct arena *a, const struct entry *e,
-                         struct item *out)
+struct err source_describe_blob(struct session *s, struct arena *a, const struct entry *e,
+                                struct item *out)
 {
     assert(out != NULL);
     struct blob_reader *r = ARENA_NEW(a, struct blob_reader);

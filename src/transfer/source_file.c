@@ -8,7 +8,7 @@
 
 /* ---- walking ---- */
 
-/* One directory of the way down to where the walk is. */
+/* One directory on the path from the root to the current position of the walk. */
 struct level {
     struct walk *walk;
     struct str share, path; /* "" is the root */
@@ -23,7 +23,7 @@ static struct str child_path(struct arena *a, const struct level *l, struct str 
                           : arena_printf(a, "%.*s/%.*s", STR_ARG(l->path), STR_ARG(name));
 }
 
-/* Directories that the earlier walk did not get into, or has left behind, need no second look. */
+/* Directories that the earlier walk did not reach, or has completed, need no comparison. */
 static bool is_on_the_way(const struct walk *w, struct str path)
 {
     struct str last = w->after->name;
@@ -43,7 +43,7 @@ static struct err take_entry(const struct level *l, struct arena *a, const struc
         struct level below = {l->walk, l->share, path, l->depth + 1};
         TRY(walk_directory(&below));
     }
-    return walk_give(l->walk, &e);
+    return source_walk_give(l->walk, &e);
 }
 
 static struct err list_page(const struct level *l, struct arena *a, struct buf *marker)
@@ -56,7 +56,7 @@ static struct err list_page(const struct level *l, struct arena *a, struct buf *
     remote_query(&c, "maxresults", STR("1000"));
     if (marker->n > 0)
         remote_query(&c, "marker", arena_copy(a, buf_str(marker)));
-    TRY(walk_list(l->walk->session, a, &c, &root));
+    TRY(source_walk_list(l->walk->session, a, &c, &root));
     const struct xml_node *entries = xml_child(root, STR("Entries"));
     for (const struct xml_node *n = entries == NULL ? NULL : entries->first_child; n != NULL;
          n = n->next)
@@ -92,17 +92,17 @@ static struct err take_share(struct walk *w, struct str name)
     struct level top = {w, name, STR(""), 0};
     if (!selection_has(w->selection, "file", name))
         return OK;
-    TRY(walk_give(w, &e));
+    TRY(source_walk_give(w, &e));
     if (w->skipping && !str_eq(w->after->container, name))
         return OK;
     TRY(walk_directory(&top));
-    return walk_give(w, &root);
+    return source_walk_give(w, &root);
 }
 
-struct err walk_files(struct walk *w)
+struct err source_walk_files(struct walk *w)
 {
-    TRY(walk_service(w, REMOTE_FILE));
-    return walk_groups(w, REMOTE_FILE, "Shares", take_share);
+    TRY(source_walk_service(w, REMOTE_FILE));
+    return source_walk_groups(w, REMOTE_FILE, "Shares", take_share);
 }
 
 /* ---- describing ---- */
@@ -120,7 +120,7 @@ static struct err read_file(const struct item *item, size_t content, uint64_t of
     struct remote_call c = remote_call_of(REMOTE_FILE, "GET", r->share, r->path);
     (void)content;
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
-    struct err error = read_range(r->session, &a, &c, offset, n, into);
+    struct err error = source_read_range(r->session, &a, &c, offset, n, into);
     /* The file service takes no conditions on reads, so the ETag is compared here. */
     if (!err_is(error) && !str_eq(remote_answer(&c, "ETag"), r->etag))
         error = err_new(ERR_CONDITION_NOT_MET);
@@ -138,7 +138,7 @@ static const struct {
     {"x-ms-file-last-write-time", "written"}, {"x-ms-file-change-time", "changed"},
 };
 
-/* The rights as text: their key is of no use at another share. */
+/* The security descriptor as text: its key is valid only in its own share. */
 static struct err put_permission(struct json_writer *w, struct session *s, struct arena *a,
                                  struct str share, const struct remote_call *of)
 {
@@ -173,8 +173,8 @@ static struct err put_properties(struct json_writer *w, struct session *s, struc
     return OK;
 }
 
-struct err describe_file(struct session *s, struct arena *a, const struct entry *e,
-                         struct item *out)
+struct err source_describe_file(struct session *s, struct arena *a, const struct entry *e,
+                                struct item *out)
 {
     assert(out != NULL);
     struct file_reader *r = ARENA_NEW(a, struct file_reader);
@@ -199,7 +199,7 @@ struct err describe_file(struct session *s, struct arena *a, const struct entry 
     struct remote_call ranges = remote_call_of(REMOTE_FILE, "GET", r->share, r->path);
     remote_query(&ranges, "comp", STR("rangelist"));
     if (out->contents[0].size > 0)
-        TRY(read_spans(s, a, &ranges, &out->contents[0]));
+        TRY(source_read_spans(s, a, &ranges, &out->contents[0]));
     struct str label =
         item_label(a, s->remote->account, "file", e->position.container, e->position.name, NULL);
     out->contents[0].label = label;
@@ -207,8 +207,8 @@ struct err describe_file(struct session *s, struct arena *a, const struct entry 
     return OK;
 }
 
-struct err describe_directory(struct session *s, struct arena *a, const struct entry *e,
-                              struct item *out)
+struct err source_describe_directory(struct session *s, struct arena *a, const struct entry *e,
+                                     struct item *out)
 {
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);
@@ -231,8 +231,8 @@ struct err describe_directory(struct session *s, struct arena *a, const struct e
     return OK;
 }
 
-struct err describe_share(struct session *s, struct arena *a, const struct entry *e,
-                          struct item *out)
+struct err source_describe_share(struct session *s, struct arena *a, const struct entry *e,
+                                 struct item *out)
 {
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues. No request of the queue service lists all messages: Peek Messages returns the first 32
- * visible ones. This program has its own listing, used if the server identifies itself as this
- * program; of another server's queue the first 32 messages are taken. */
+ * visible ones. This program has its own listing, which is used if the server identifies itself as
+ * this program. From the queue of another server only the first 32 messages are taken. */
 #include "core/clock.h"
 #include "core/text/xml.h"
 #include "core/time.h"
@@ -38,7 +38,7 @@ static struct err list_page(struct part *p, struct arena *a, struct str *marker)
         remote_query(&c, "peekonly", STR("true"));
         remote_query(&c, "numofmessages", STR("32"));
     }
-    TRY(walk_list(s, a, &c, &root));
+    TRY(source_walk_list(s, a, &c, &root));
     for (const struct xml_node *n = root->first_child; n != NULL; n = n->next)
         if (str_eq(n->name, STR("QueueMessage")))
             TRY(take_message(p, n));
@@ -75,14 +75,14 @@ static struct err take_queue(struct walk *w, struct str name)
     struct entry e = {.position = {.kind = ITEM_QUEUE, .container = name}};
     if (!selection_has(w->selection, "queue", name))
         return OK;
-    TRY(walk_give(w, &e));
+    TRY(source_walk_give(w, &e));
     if (w->skipping && !str_eq(w->after->container, name))
         return OK;
     return walk_messages(w, name);
 }
 
-struct err walk_queues(struct walk *w)
+struct err source_walk_queues(struct walk *w)
 {
-    TRY(walk_service(w, REMOTE_QUEUE));
-    return walk_groups(w, REMOTE_QUEUE, "Queues", take_queue);
+    TRY(source_walk_service(w, REMOTE_QUEUE));
+    return source_walk_groups(w, REMOTE_QUEUE, "Queues", take_queue);
 }

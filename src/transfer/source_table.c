@@ -13,7 +13,7 @@ static bool is_made_anew(struct str name)
 static struct err take_entity(struct part *p, const struct node *entity)
 {
     json_open(&p->w, '{');
-    for (const struct node *n = node_first(entity); n != NULL; n = n->next) {
+    for (const struct node *n = document_first(entity); n != NULL; n = n->next) {
         if (is_made_anew(n->name))
             continue;
         json_name(&p->w, n->name);
@@ -53,7 +53,7 @@ static struct err query(struct session *s, struct arena *a, struct remote_call *
     remote_header(c, "DataServiceVersion", STR("3.0"));
     TRY(session_expect(s, a, c));
     const struct node *root = document_parse(a, c->body);
-    *value = node_member(root, "value");
+    *value = document_member(root, "value");
     return *value == NULL ? err_detail(ERR_INVALID_INPUT, "the server's answer is no list") : OK;
 }
 
@@ -68,7 +68,7 @@ static struct err list_page(struct part *p, struct arena *a, struct next *next)
             remote_query(&c, "NextRowKey", (struct str){next->row, next->row_n});
     }
     TRY(query(p->walk->session, a, &c, &value));
-    for (const struct node *n = node_first(value); n != NULL; n = n->next)
+    for (const struct node *n = document_first(value); n != NULL; n = n->next)
         TRY(take_entity(p, n));
     return keep_next(next, &c);
 }
@@ -98,7 +98,7 @@ static struct err take_table(struct walk *w, struct str name)
     struct entry e = {.position = {.kind = ITEM_TABLE, .container = name}};
     if (!selection_has(w->selection, "table", name))
         return OK;
-    TRY(walk_give(w, &e));
+    TRY(source_walk_give(w, &e));
     if (w->skipping && !str_eq(w->after->container, name))
         return OK;
     return walk_entities(w, name);
@@ -111,20 +111,20 @@ static struct err list_tables(struct walk *w, struct arena *a, char next[256])
     if (next[0] != '\0')
         remote_query(&c, "NextTableName", arena_copy(a, str_of(next)));
     TRY(query(w->session, a, &c, &value));
-    for (const struct node *n = node_first(value); n != NULL; n = n->next)
-        TRY(take_table(w, node_text(n, "TableName")));
+    for (const struct node *n = document_first(value); n != NULL; n = n->next)
+        TRY(take_table(w, document_text(n, "TableName")));
     struct str more = str_head(remote_answer(&c, "x-ms-continuation-NextTableName"), 255);
     memcpy(next, str_given(more) ? more.p : "", more.n);
     next[more.n] = '\0';
     return OK;
 }
 
-struct err walk_tables(struct walk *w)
+struct err source_walk_tables(struct walk *w)
 {
     char next[256] = "";
     struct arena a;
     struct err error;
-    TRY(walk_service(w, REMOTE_TABLE));
+    TRY(source_walk_service(w, REMOTE_TABLE));
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
     do {
         arena_reset(&a);

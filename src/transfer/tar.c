@@ -138,7 +138,7 @@ static uint64_t bytes_of(const struct item_content *entry)
     return entry->sparse ? sum : entry->size;
 }
 
-/* One that has bytes everywhere is no file with holes. */
+/* A file without holes is not stored as sparse. */
 static bool has_holes(const struct item_content *entry)
 {
     return entry->sparse && bytes_of(entry) != entry->size;

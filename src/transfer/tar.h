@@ -15,8 +15,8 @@ struct tar_writer {
     uint64_t offset; /* of what was written */
 };
 
-/* The headers of an entry; its bytes are to follow by tar_write, the spans' only where it is
- * sparse, and then tar_end. ERR_IO. */
+/* Writes the headers of an entry. Then write its bytes with tar_write (for a sparse entry only
+ * those of the spans), and call tar_end. ERR_IO. */
 struct err tar_begin(struct tar_writer *w, struct arena *a, const struct item_content *entry);
 struct err tar_write(struct tar_writer *w, struct str bytes);
 /* Fills the last block. */
@@ -39,11 +39,11 @@ struct tar_entry {
 
 void tar_reader_init(struct tar_reader *r, int fd);
 void tar_reader_release(struct tar_reader *r);
-/* The next file. *found is false at the end of the archive, *whole when it ends as it should.
- * ERR_INVALID_INPUT with a detail for what is no archive, ERR_IO. */
+/* Moves to the next file. *found is false at the end of the archive; *whole is true if the archive
+ * ends properly. ERR_INVALID_INPUT with a detail if it is not an archive, ERR_IO. */
 struct err tar_next(struct tar_reader *r, struct arena *a, struct tar_entry *out, bool *found,
                     bool *whole);
-/* Bytes of the archive. A stream can be read only forwards. */
+/* Reads bytes of the archive. A stream can only be read forwards. */
 struct err tar_read_at(struct tar_reader *r, uint64_t offset, char *into, size_t n);
 
 #endif

@@ -27,15 +27,15 @@ void target_release(struct target *t)
 
 /* ---- shared ---- */
 
-void put_metadata(struct remote_call *c, struct arena *a, const struct node *owner)
+void target_put_metadata(struct remote_call *c, struct arena *a, const struct node *owner)
 {
-    const struct node *object = node_member(owner, "metadata");
-    for (const struct node *n = node_first(object); n != NULL; n = n->next)
+    const struct node *object = document_member(owner, "metadata");
+    for (const struct node *n = document_first(object); n != NULL; n = n->next)
         remote_header(c, arena_cstr(a, arena_printf(a, "x-ms-meta-%.*s", STR_ARG(n->name))),
                       n->value.text);
 }
 
-struct err expect_or(struct target_work *w, struct remote_call *c, int also)
+struct err target_expect_or(struct target_work *w, struct remote_call *c, int also)
 {
     TRY(session_ask(w->session, w->arena, c));
     return c->answer.status / 100 == 2 || c->answer.status == also ? OK
@@ -48,22 +48,23 @@ static void put_optional(struct buf *out, const char *element, struct str text)
         xml_element(out, str_of(element), text);
 }
 
-struct err put_policies(struct target_work *w, struct remote_call *c)
+struct err target_put_policies(struct target_work *w, struct remote_call *c)
 {
     struct buf xml = buf_in(w->arena);
-    bool unknown = str_given(node_text(w->json, "policiesUnknown"));
-    /* Only a key may set them, and public access with them. */
-    if (!w->session->remote->has_key || (unknown && !str_given(node_text(w->json, "publicAccess"))))
+    bool unknown = str_given(document_text(w->json, "policiesUnknown"));
+    /* Only the account's key may set them, and public access with them. */
+    if (!w->session->remote->has_key ||
+        (unknown && !str_given(document_text(w->json, "publicAccess"))))
         return OK;
     buf_put(&xml, STR(XML_DECLARATION "<SignedIdentifiers>"));
-    for (const struct node *n = node_first(node_member(w->json, "policies")); n != NULL;
+    for (const struct node *n = document_first(document_member(w->json, "policies")); n != NULL;
          n = n->next) {
         buf_put(&xml, STR("<SignedIdentifier>"));
-        xml_element(&xml, STR("Id"), node_text(n, "id"));
+        xml_element(&xml, STR("Id"), document_text(n, "id"));
         buf_put(&xml, STR("<AccessPolicy>"));
-        put_optional(&xml, "Start", node_text(n, "start"));
-        put_optional(&xml, "Expiry", node_text(n, "expiry"));
-        put_optional(&xml, "Permission", node_text(n, "permission"));
+        put_optional(&xml, "Start", document_text(n, "start"));
+        put_optional(&xml, "Expiry", document_text(n, "expiry"));
+        put_optional(&xml, "Permission", document_text(n, "permission"));
         buf_put(&xml, STR("</AccessPolicy></SignedIdentifier>"));
     }
     buf_put(&xml, STR("</SignedIdentifiers>"));
@@ -88,7 +89,7 @@ static struct err next_piece(void *arg, uint64_t offset, uint64_t bytes_max, str
     struct body *b = arg;
     struct target *t = b->work->target;
     size_t n = bytes_max < ITEM_PIECE_BYTES ? (size_t)bytes_max : ITEM_PIECE_BYTES;
-    if (offset == 0) { /* also when the request is made again */
+    if (offset == 0) { /* also if the request is repeated */
         md5_init(&b->md5);
         b->crc64 = 0;
     }
@@ -99,7 +100,7 @@ static struct err next_piece(void *arg, uint64_t offset, uint64_t bytes_max, str
     return OK;
 }
 
-/* Compares with what the server says it received, if it says so. */
+/* Compares with the checksum that the server reports, if it reports one. */
 static struct err compare(struct body *b, const struct remote_call *c)
 {
     unsigned char sum[MD5_BYTES];
@@ -117,8 +118,8 @@ static struct err compare(struct body *b, const struct remote_call *c)
     return same ? OK : err_detail(ERR_MD5_MISMATCH, "the server got other bytes than were sent");
 }
 
-struct err put_content(struct target_work *w, struct remote_call *c, size_t content,
-                       uint64_t offset, uint64_t length)
+struct err target_put_content(struct target_work *w, struct remote_call *c, size_t content,
+                              uint64_t offset, uint64_t length)
 {
     struct target *t = w->target;
     struct body *body = ARENA_NEW(w->arena, struct body);
@@ -150,7 +151,7 @@ static struct err put_account(struct target_work *w)
 static struct err put_service(struct target_work *w)
 {
     static const char *const NAMES[] = {"blob", "queue", "table", "file"};
-    struct str name = node_text(w->json, "service");
+    struct str name = document_text(w->json, "service");
     for (unsigned i = 0; i <= REMOTE_FILE; i++) {
         if (!str_eq(name, str_of(NAMES[i])))
             continue;
@@ -158,7 +159,7 @@ static struct err put_service(struct target_work *w)
         remote_query(&c, "restype", STR("service"));
         remote_query(&c, "comp", STR("properties"));
         remote_header(&c, "Content-Type", STR("application/xml"));
-        remote_body(&c, w->arena, node_text(w->json, "properties"));
+        remote_body(&c, w->arena, document_text(w->json, "properties"));
         return session_expect(w->session, w->arena, &c);
     }
     return err_detail(ERR_INVALID_INPUT, "an item is of no service");
@@ -166,46 +167,47 @@ static struct err put_service(struct target_work *w)
 
 static struct err put_container(struct target_work *w)
 {
-    struct str name = node_text(w->json, "name");
+    struct str name = document_text(w->json, "name");
     struct remote_call make = remote_call_of(REMOTE_BLOB, "PUT", name, STR_NONE);
     remote_query(&make, "restype", STR("container"));
-    remote_header(&make, "x-ms-default-encryption-scope", node_text(w->json, "encryptionScope"));
+    remote_header(&make, "x-ms-default-encryption-scope",
+                  document_text(w->json, "encryptionScope"));
     remote_header(&make, "x-ms-deny-encryption-scope-override",
-                  node_text(w->json, "denyScopeOverride"));
-    put_metadata(&make, w->arena, w->json);
-    TRY(expect_or(w, &make, 409));
+                  document_text(w->json, "denyScopeOverride"));
+    target_put_metadata(&make, w->arena, w->json);
+    TRY(target_expect_or(w, &make, 409));
     if (make.answer.status == 409) {
         struct remote_call again = remote_call_of(REMOTE_BLOB, "PUT", name, STR_NONE);
         remote_query(&again, "restype", STR("container"));
         remote_query(&again, "comp", STR("metadata"));
-        put_metadata(&again, w->arena, w->json);
+        target_put_metadata(&again, w->arena, w->json);
         TRY(session_expect(w->session, w->arena, &again));
     }
     struct remote_call acl = remote_call_of(REMOTE_BLOB, "PUT", name, STR_NONE);
     remote_query(&acl, "restype", STR("container"));
-    remote_header(&acl, "x-ms-blob-public-access", node_text(w->json, "publicAccess"));
-    return put_policies(w, &acl);
+    remote_header(&acl, "x-ms-blob-public-access", document_text(w->json, "publicAccess"));
+    return target_put_policies(w, &acl);
 }
 
 static struct err put_queue(struct target_work *w)
 {
-    struct str name = node_text(w->json, "name");
+    struct str name = document_text(w->json, "name");
     struct remote_call make = remote_call_of(REMOTE_QUEUE, "PUT", name, STR_NONE);
     struct remote_call clear = remote_call_of(REMOTE_QUEUE, "DELETE", name, STR("messages"));
     struct remote_call metadata = remote_call_of(REMOTE_QUEUE, "PUT", name, STR_NONE);
     struct remote_call acl = remote_call_of(REMOTE_QUEUE, "PUT", name, STR_NONE);
-    put_metadata(&make, w->arena, w->json);
-    TRY(expect_or(w, &make, 409));
+    target_put_metadata(&make, w->arena, w->json);
+    TRY(target_expect_or(w, &make, 409));
     remote_query(&metadata, "comp", STR("metadata"));
-    put_metadata(&metadata, w->arena, w->json);
+    target_put_metadata(&metadata, w->arena, w->json);
     TRY(session_expect(w->session, w->arena, &metadata));
     TRY(session_expect(w->session, w->arena, &clear));
-    return put_policies(w, &acl);
+    return target_put_policies(w, &acl);
 }
 
 static struct err put_table(struct target_work *w)
 {
-    struct str name = node_text(w->json, "name");
+    struct str name = document_text(w->json, "name");
     struct remote_call make = remote_call_of(REMOTE_TABLE, "POST", STR("Tables"), STR_NONE);
     struct remote_call acl = remote_call_of(REMOTE_TABLE, "PUT", name, STR_NONE);
     remote_header(&make, "Content-Type", STR("application/json"));
@@ -213,8 +215,8 @@ static struct err put_table(struct target_work *w)
     remote_header(&make, "DataServiceVersion", STR("3.0"));
     remote_header(&make, "Prefer", STR("return-no-content"));
     remote_body(&make, w->arena, arena_printf(w->arena, "{\"TableName\":\"%.*s\"}", STR_ARG(name)));
-    TRY(expect_or(w, &make, 409));
-    return put_policies(w, &acl);
+    TRY(target_expect_or(w, &make, 409));
+    return target_put_policies(w, &acl);
 }
 
 /* A quote in a key is written twice. */
@@ -232,9 +234,9 @@ static struct err put_entity(struct target_work *w, struct arena *a, struct str 
 {
     struct buf path = buf_in(a);
     buf_printf(&path, "%.*s(PartitionKey='", STR_ARG(table));
-    put_key(&path, node_text(entity, "PartitionKey"));
+    put_key(&path, document_text(entity, "PartitionKey"));
     buf_put(&path, STR("',RowKey='"));
-    put_key(&path, node_text(entity, "RowKey"));
+    put_key(&path, document_text(entity, "RowKey"));
     buf_put(&path, STR("')"));
     struct remote_call c = remote_call_of(REMOTE_TABLE, "PUT", buf_str(&path), STR_NONE);
     remote_header(&c, "Content-Type", STR("application/json"));
@@ -247,9 +249,9 @@ static struct err put_entities(struct target_work *w)
 {
     struct arena a;
     struct err error = OK;
-    struct str table = node_text(w->json, "table");
+    struct str table = document_text(w->json, "table");
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
-    for (const struct node *n = node_first(node_member(w->json, "entities"));
+    for (const struct node *n = document_first(document_member(w->json, "entities"));
          n != NULL && !err_is(error); n = n->next) {
         arena_reset(&a);
         error = put_entity(w, &a, table, n);
@@ -273,7 +275,7 @@ static int64_t seconds_of(struct str text)
     return str_given(text) && time_parse_http(text, &ticks) ? ticks / TICKS_PER_SECOND : 0;
 }
 
-/* The messages in the queue: those of an earlier attempt are not put again. */
+/* Reads the messages in the queue, so that those of an earlier attempt are not put again. */
 static struct err count_messages(struct target_work *w, struct str queue, uint64_t *out)
 {
     struct remote_call c = remote_call_of(REMOTE_QUEUE, "GET", queue, STR_NONE);
@@ -298,13 +300,13 @@ struct message_times {
     int64_t expires, visible; /* 0: never, at once */
 };
 
-/* A time to live counts whole seconds from when the server receives the message. If a second passes
- * on the way, the message is deleted and put again; *again is true then. */
+/* The time to live counts whole seconds from when the server receives the message. If the request
+ * took longer than a second, the message is deleted and put again; then *again is true. */
 static struct err put_message(struct target_work *w, struct arena *a, struct str queue,
                               const struct node *message, bool *again)
 {
-    struct message_times times = {seconds_of(node_text(message, "expires")),
-                                  seconds_of(node_text(message, "visible"))};
+    struct message_times times = {seconds_of(document_text(message, "expires")),
+                                  seconds_of(document_text(message, "visible"))};
     int64_t now = now_seconds();
     struct buf xml = buf_in(a);
     struct xml_node *root;
@@ -320,7 +322,7 @@ static struct err put_message(struct target_work *w, struct arena *a, struct str
         remote_query(&c, "visibilitytimeout",
                      arena_printf(a, "%lld", (long long)(times.visible - now)));
     buf_put(&xml, STR("<QueueMessage><MessageText>"));
-    xml_put_text(&xml, node_text(message, "text"));
+    xml_put_text(&xml, document_text(message, "text"));
     buf_put(&xml, STR("</MessageText></QueueMessage>"));
     remote_header(&c, "Content-Type", STR("application/xml"));
     remote_body(&c, a, buf_str(&xml));
@@ -341,15 +343,15 @@ static struct err put_message(struct target_work *w, struct arena *a, struct str
 static struct err put_messages(struct target_work *w)
 {
     enum { AGAIN_MAX = 8 };
-    struct str queue = node_text(w->json, "queue");
+    struct str queue = document_text(w->json, "queue");
     struct arena a;
     uint64_t before = 0;
     uint64_t count;
     struct err error = OK;
     TRY(count_messages(w, queue, &count));
-    (void)node_u64(w->json, "before", &before);
+    (void)document_u64(w->json, "before", &before);
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
-    for (const struct node *n = node_first(node_member(w->json, "messages"));
+    for (const struct node *n = document_first(document_member(w->json, "messages"));
          n != NULL && !err_is(error); n = n->next) {
         bool again = before >= count;
         before++;
@@ -365,12 +367,17 @@ static struct err put_messages(struct target_work *w)
 /* ---- the item ---- */
 
 static struct err (*const PUT[ITEM_KINDS])(struct target_work *w) = {
-    [ITEM_ACCOUNT] = put_account,     [ITEM_SERVICE] = put_service,
-    [ITEM_CONTAINER] = put_container, [ITEM_BLOB] = put_blob,
-    [ITEM_QUEUE] = put_queue,         [ITEM_MESSAGES] = put_messages,
-    [ITEM_TABLE] = put_table,         [ITEM_ENTITIES] = put_entities,
-    [ITEM_SHARE] = put_share,         [ITEM_FILE] = put_file,
-    [ITEM_DIRECTORY] = put_directory,
+    [ITEM_ACCOUNT] = put_account,
+    [ITEM_SERVICE] = put_service,
+    [ITEM_CONTAINER] = put_container,
+    [ITEM_BLOB] = target_put_blob,
+    [ITEM_QUEUE] = put_queue,
+    [ITEM_MESSAGES] = put_messages,
+    [ITEM_TABLE] = put_table,
+    [ITEM_ENTITIES] = put_entities,
+    [ITEM_SHARE] = target_put_share,
+    [ITEM_FILE] = target_put_file,
+    [ITEM_DIRECTORY] = target_put_directory,
 };
 
 struct err target_put(struct target *t, const struct item *item)

@@ -20,8 +20,8 @@ struct target {
 void target_init(struct target *t, struct session *session);
 void target_release(struct target *t);
 
-/* Makes the item. ERR_INVALID_INPUT with a detail when its JSON is none of ours or the server
- * refuses it, ERR_IO, and what reading the item's contents gives. */
+/* Creates the item. ERR_INVALID_INPUT with a detail if its JSON is invalid or the server refuses
+ * it, ERR_IO, and the errors of reading the item's contents. */
 struct err target_put(struct target *t, const struct item *item);
 
 /* ---- inside ---- */
@@ -34,19 +34,20 @@ struct target_work {
     const struct node *json;
 };
 
-struct err put_blob(struct target_work *w);
-struct err put_share(struct target_work *w);
-struct err put_file(struct target_work *w);
-struct err put_directory(struct target_work *w);
+struct err target_put_blob(struct target_work *w);
+struct err target_put_share(struct target_work *w);
+struct err target_put_file(struct target_work *w);
+struct err target_put_directory(struct target_work *w);
 
 /* x-ms-meta-… of the "metadata" member. */
-void put_metadata(struct remote_call *c, struct arena *a, const struct node *owner);
+void target_put_metadata(struct remote_call *c, struct arena *a, const struct node *owner);
 /* Sets the stored access policies, also when there are none. */
-struct err put_policies(struct target_work *w, struct remote_call *c);
-/* Asks; a status of `also` is fine as well. */
-struct err expect_or(struct target_work *w, struct remote_call *c, int also);
-/* The request's body: bytes of a content, compared with what the server says it received. */
-struct err put_content(struct target_work *w, struct remote_call *c, size_t content,
-                       uint64_t offset, uint64_t length);
+struct err target_put_policies(struct target_work *w, struct remote_call *c);
+/* Sends the request; accepts the status `also` besides success. */
+struct err target_expect_or(struct target_work *w, struct remote_call *c, int also);
+/* Sets the request's body: bytes of a content, compared with the checksum that the server
+ * reports. */
+struct err target_put_content(struct target_work *w, struct remote_call *c, size_t content,
+                              uint64_t offset, uint64_t length);
 
 #endif

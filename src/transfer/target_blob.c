@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A blob with its snapshots and versions at a server. Its states are made one after the other, as
- * they came about. Where the server keeps versions, writing over a state makes a version of it, and
- * so does taking a snapshot: versions that the source does not have are deleted at the end. */
+/* Creates a blob with its snapshots and versions at a server. Its states are created one after the
+ * other, in their original order. If the server keeps versions, overwriting a state creates a
+ * version of it, and so does taking a snapshot: versions that the source does not have are deleted
+ * at the end. */
 #include <string.h>
 
 #include "core/text/uri.h"
@@ -25,7 +26,7 @@ struct chain {
 
 static enum state_kind kind_of(const struct node *state)
 {
-    struct str is = node_text(state, "is");
+    struct str is = document_text(state, "is");
     return str_eq(is, STR("snapshot"))  ? STATE_SNAPSHOT
            : str_eq(is, STR("version")) ? STATE_VERSION
            : str_eq(is, STR("folder"))  ? STATE_FOLDER
@@ -53,14 +54,14 @@ static const struct {
 static void put_http(struct remote_call *call, const struct node *state)
 {
     for (size_t i = 0; i < sizeof HTTP_TEXTS / sizeof HTTP_TEXTS[0]; i++)
-        remote_header(call, HTTP_TEXTS[i].header, node_text(state, HTTP_TEXTS[i].name));
+        remote_header(call, HTTP_TEXTS[i].header, document_text(state, HTTP_TEXTS[i].name));
 }
 
 static struct str tags_header(struct arena *a, const struct node *state)
 {
     struct buf out = buf_in(a);
-    const struct node *tags = node_member(state, "tags");
-    for (const struct node *n = node_first(tags); n != NULL; n = n->next) {
+    const struct node *tags = document_member(state, "tags");
+    for (const struct node *n = document_first(tags); n != NULL; n = n->next) {
         if (out.n > 0)
             buf_putc(&out, '&');
         uri_encode(&out, n->name, URI_KEEP_NONE);
@@ -75,8 +76,8 @@ static void put_state_headers(const struct chain *c, struct remote_call *call,
 {
     put_http(call, state);
     remote_header(call, "x-ms-tags", tags_header(c->w->arena, state));
-    remote_header(call, "x-ms-encryption-scope", node_text(state, "encryptionScope"));
-    put_metadata(call, c->w->arena, state);
+    remote_header(call, "x-ms-encryption-scope", document_text(state, "encryptionScope"));
+    target_put_metadata(call, c->w->arena, state);
 }
 
 /* ---- contents ---- */
@@ -84,7 +85,7 @@ static void put_state_headers(const struct chain *c, struct remote_call *call,
 /* An archived blob cannot be written to, so that tier comes later. */
 static bool is_archived(const struct node *state)
 {
-    return str_ieq(node_text(state, "tier"), STR("Archive"));
+    return str_ieq(document_text(state, "tier"), STR("Archive"));
 }
 
 static struct err put_whole(struct chain *c, const struct node *state, size_t i, struct str *id)
@@ -93,10 +94,10 @@ static struct err put_whole(struct chain *c, const struct node *state, size_t i,
     remote_header(&call, "x-ms-blob-type", STR("BlockBlob"));
     put_state_headers(c, &call, state);
     if (!is_archived(state))
-        remote_header(&call, "x-ms-access-tier", node_text(state, "tier"));
-    TRY(put_content(c->w, &call, i, 0, c->w->item->contents[i].size));
+        remote_header(&call, "x-ms-access-tier", document_text(state, "tier"));
+    TRY(target_put_content(c->w, &call, i, 0, c->w->item->contents[i].size));
     *id = remote_answer(&call, "x-ms-version-id");
-    if (str_given(node_text(state, "contentMD5")))
+    if (str_given(document_text(state, "contentMD5")))
         return OK;
     /* Put Blob has computed one. */
     struct remote_call properties = blob_call(c, "PUT");
@@ -108,7 +109,7 @@ static struct err put_whole(struct chain *c, const struct node *state, size_t i,
 static struct err put_block(struct chain *c, const struct node *block, size_t i, uint64_t *at,
                             struct buf *list)
 {
-    const struct node *id = node_first(block);
+    const struct node *id = document_first(block);
     uint64_t size;
     if (id == NULL || id->next == NULL || !str_to_u64(id->next->value.text, &size) ||
         size > c->w->item->contents[i].size - *at)
@@ -117,7 +118,7 @@ static struct err put_block(struct chain *c, const struct node *block, size_t i,
     remote_query(&call, "comp", STR("block"));
     remote_query(&call, "blockid", id->value.text);
     if (size > 0)
-        TRY(put_content(c->w, &call, i, *at, size));
+        TRY(target_put_content(c->w, &call, i, *at, size));
     *at += size;
     xml_element(list, STR("Latest"), id->value.text);
     return OK;
@@ -129,7 +130,8 @@ static struct err put_block_list(struct chain *c, const struct node *state, size
     struct buf list = buf_in(c->w->arena);
     uint64_t at = 0;
     buf_put(&list, STR(XML_DECLARATION "<BlockList>"));
-    for (const struct node *n = node_first(node_member(state, "blocks")); n != NULL; n = n->next)
+    for (const struct node *n = document_first(document_member(state, "blocks")); n != NULL;
+         n = n->next)
         TRY(put_block(c, n, i, &at, &list));
     if (at != c->w->item->contents[i].size)
         return err_detail(ERR_INVALID_INPUT, "a blob's blocks do not make up its content");
@@ -139,7 +141,7 @@ static struct err put_block_list(struct chain *c, const struct node *state, size
     remote_header(&call, "Content-Type", STR("application/xml"));
     put_state_headers(c, &call, state);
     if (!is_archived(state))
-        remote_header(&call, "x-ms-access-tier", node_text(state, "tier"));
+        remote_header(&call, "x-ms-access-tier", document_text(state, "tier"));
     remote_body(&call, c->w->arena, buf_str(&list));
     TRY(session_expect(c->w->session, c->w->arena, &call));
     *id = remote_answer(&call, "x-ms-version-id");
@@ -155,7 +157,7 @@ static struct err put_page(struct chain *c, size_t i, uint64_t offset, uint64_t 
                   arena_printf(c->w->arena, "bytes=%llu-%llu", (unsigned long long)offset,
                                (unsigned long long)(offset + n - 1)));
     return clear ? session_expect(c->w->session, c->w->arena, &call)
-                 : put_content(c->w, &call, i, offset, n);
+                 : target_put_content(c->w, &call, i, offset, n);
 }
 
 static struct err put_pages(struct chain *c, size_t i)
@@ -183,7 +185,7 @@ static struct err append_from(struct chain *c, size_t i, uint64_t from)
         struct remote_call call = blob_call(c, "PUT");
         remote_query(&call, "comp", STR("appendblock"));
         remote_header_u64(&call, c->w->arena, "x-ms-blob-condition-appendpos", at);
-        struct err error = put_content(c->w, &call, i, at, n);
+        struct err error = target_put_content(c->w, &call, i, at, n);
         bool came_through = call.tries > 1 && call.answer.status == 412;
         if (err_is(error) && !came_through)
             return error;
@@ -194,13 +196,13 @@ static struct err append_from(struct chain *c, size_t i, uint64_t from)
 static struct err put_empty(struct chain *c, const struct node *state, size_t i, struct str *id)
 {
     struct remote_call call = blob_call(c, "PUT");
-    struct str type = node_text(state, "type");
+    struct str type = document_text(state, "type");
     remote_header(&call, "x-ms-blob-type", type);
     if (str_eq(type, STR("PageBlob"))) {
         remote_header_u64(&call, c->w->arena, "x-ms-blob-content-length",
                           c->w->item->contents[i].size);
-        remote_header(&call, "x-ms-blob-sequence-number", node_text(state, "sequenceNumber"));
-        remote_header(&call, "x-ms-access-tier", node_text(state, "tier"));
+        remote_header(&call, "x-ms-blob-sequence-number", document_text(state, "sequenceNumber"));
+        remote_header(&call, "x-ms-access-tier", document_text(state, "tier"));
     }
     put_state_headers(c, &call, state);
     TRY(session_expect(c->w->session, c->w->arena, &call));
@@ -211,10 +213,10 @@ static struct err put_empty(struct chain *c, const struct node *state, size_t i,
 /* Overwrites the blob with the state. */
 static struct err write_state(struct chain *c, const struct node *state, size_t i, struct str *id)
 {
-    struct str type = node_text(state, "type");
+    struct str type = document_text(state, "type");
     if (str_eq(type, STR("BlockBlob")))
-        return node_member(state, "blocks") != NULL ? put_block_list(c, state, i, id)
-                                                    : put_whole(c, state, i, id);
+        return document_member(state, "blocks") != NULL ? put_block_list(c, state, i, id)
+                                                        : put_whole(c, state, i, id);
     if (!str_eq(type, STR("PageBlob")) && !str_eq(type, STR("AppendBlob")))
         return err_detail(ERR_INVALID_INPUT, "a blob is of no type");
     TRY(put_empty(c, state, i, id));
@@ -225,8 +227,8 @@ static struct err write_state(struct chain *c, const struct node *state, size_t 
 
 static bool same_member(const struct node *a, const struct node *b, const char *name)
 {
-    const struct node *left = node_member(a, name);
-    const struct node *right = node_member(b, name);
+    const struct node *left = document_member(a, name);
+    const struct node *right = document_member(b, name);
     return left == NULL || right == NULL ? left == right : str_eq(left->source, right->source);
 }
 
@@ -243,9 +245,9 @@ static bool can_become(const struct node *now, const struct node *wanted)
 {
     static const char *const FIXED[] = {"type", "blocks", "metadata", "encryptionScope", NULL};
     uint64_t from = 0, to = 0;
-    bool block = str_eq(node_text(wanted, "type"), STR("BlockBlob"));
-    (void)node_u64(now, "size", &from);
-    (void)node_u64(wanted, "size", &to);
+    bool block = str_eq(document_text(wanted, "type"), STR("BlockBlob"));
+    (void)document_u64(now, "size", &from);
+    (void)document_u64(wanted, "size", &to);
     return same_members(now, wanted, FIXED) && (block ? from == to : from <= to);
 }
 
@@ -254,7 +256,8 @@ static struct err set_tags(struct chain *c, const struct node *state)
     struct buf xml = buf_in(c->w->arena);
     struct remote_call call = blob_call(c, "PUT");
     buf_put(&xml, STR(XML_DECLARATION "<Tags><TagSet>"));
-    for (const struct node *n = node_first(node_member(state, "tags")); n != NULL; n = n->next) {
+    for (const struct node *n = document_first(document_member(state, "tags")); n != NULL;
+         n = n->next) {
         buf_put(&xml, STR("<Tag>"));
         xml_element(&xml, STR("Key"), n->name);
         xml_element(&xml, STR("Value"), n->value.text);
@@ -270,10 +273,10 @@ static struct err set_tags(struct chain *c, const struct node *state)
 static struct err set_properties(struct chain *c, const struct node *state, size_t i)
 {
     struct remote_call call = blob_call(c, "PUT");
-    struct str sequence = node_text(state, "sequenceNumber");
+    struct str sequence = document_text(state, "sequenceNumber");
     remote_query(&call, "comp", STR("properties"));
     put_http(&call, state);
-    if (str_eq(node_text(state, "type"), STR("PageBlob"))) {
+    if (str_eq(document_text(state, "type"), STR("PageBlob"))) {
         remote_header_u64(&call, c->w->arena, "x-ms-blob-content-length",
                           c->w->item->contents[i].size);
         remote_header(&call, "x-ms-sequence-number-action", STR("update"));
@@ -287,9 +290,10 @@ static struct err set_tier(struct chain *c, const struct node *state)
 {
     struct remote_call call = blob_call(c, "PUT");
     remote_query(&call, "comp", STR("tier"));
-    remote_header(&call, "x-ms-access-tier", node_text(state, "tier"));
-    return str_given(node_text(state, "tier")) ? session_expect(c->w->session, c->w->arena, &call)
-                                               : OK;
+    remote_header(&call, "x-ms-access-tier", document_text(state, "tier"));
+    return str_given(document_text(state, "tier"))
+               ? session_expect(c->w->session, c->w->arena, &call)
+               : OK;
 }
 
 static struct err change_state(struct chain *c, const struct node *state, size_t i)
@@ -303,9 +307,9 @@ static struct err change_state(struct chain *c, const struct node *state, size_t
                                              "sequenceNumber",
                                              "size",
                                              NULL};
-    struct str type = node_text(state, "type");
+    struct str type = document_text(state, "type");
     uint64_t before = 0;
-    (void)node_u64(c->shown, "size", &before);
+    (void)document_u64(c->shown, "size", &before);
     if (str_eq(type, STR("AppendBlob")))
         TRY(append_from(c, i, before));
     if (!same_members(c->shown, state, PROPERTIES))
@@ -339,17 +343,18 @@ static struct err set_expiry(struct chain *c, struct str time)
 
 static struct err protect(struct chain *c, const struct node *state, struct str snapshot)
 {
-    struct str until = node_text(state, "immutableUntil");
+    struct str until = document_text(state, "immutableUntil");
     if (str_given(until)) {
         struct remote_call call = blob_call(c, "PUT");
         remote_query(&call, "comp", STR("immutabilityPolicies"));
         remote_query(&call, "snapshot", snapshot);
         remote_header(&call, "x-ms-immutability-policy-until-date", until);
-        remote_header(&call, "x-ms-immutability-policy-mode", node_text(state, "immutableMode"));
+        remote_header(&call, "x-ms-immutability-policy-mode",
+                      document_text(state, "immutableMode"));
         /* An expired policy is refused, and protects nothing. */
-        TRY(expect_or(c->w, &call, 400));
+        TRY(target_expect_or(c->w, &call, 400));
     }
-    if (!str_given(node_text(state, "legalHold")))
+    if (!str_given(document_text(state, "legalHold")))
         return OK;
     struct remote_call hold = blob_call(c, "PUT");
     remote_query(&hold, "comp", STR("legalhold"));
@@ -361,24 +366,24 @@ static struct err protect(struct chain *c, const struct node *state, struct str 
 static struct err set_access(struct chain *c, const struct node *state)
 {
     struct remote_call call = remote_call_of(REMOTE_DFS, "PATCH", c->container, c->name);
-    if (!str_given(node_text(state, "acl")))
+    if (!str_given(document_text(state, "acl")))
         return OK;
     remote_query(&call, "action", STR("setAccessControl"));
-    remote_header(&call, "x-ms-owner", node_text(state, "owner"));
-    remote_header(&call, "x-ms-group", node_text(state, "group"));
-    remote_header(&call, "x-ms-acl", node_text(state, "acl"));
+    remote_header(&call, "x-ms-owner", document_text(state, "owner"));
+    remote_header(&call, "x-ms-group", document_text(state, "group"));
+    remote_header(&call, "x-ms-acl", document_text(state, "acl"));
     call.has_body = true;
     return session_expect(c->w->session, c->w->arena, &call);
 }
 
 static struct err finish_state(struct chain *c, const struct node *state)
 {
-    if (str_given(node_text(state, "sealed")))
+    if (str_given(document_text(state, "sealed")))
         TRY(seal(c));
     if (is_archived(state))
         TRY(set_tier(c, state));
-    if (str_given(node_text(state, "expires")))
-        TRY(set_expiry(c, node_text(state, "expires")));
+    if (str_given(document_text(state, "expires")))
+        TRY(set_expiry(c, document_text(state, "expires")));
     TRY(set_access(c, state));
     return protect(c, state, STR_NONE);
 }
@@ -447,7 +452,7 @@ static bool same_state(const struct node *a, const struct node *b)
     return a != NULL && same_members(a, b, ALL);
 }
 
-/* A snapshot of the version right before it needs no second writing. */
+/* A snapshot of the version right before it need not be written again. */
 static struct err make_snapshot(struct chain *c, const struct node *state, size_t i,
                                 const struct node *before)
 {
@@ -455,7 +460,7 @@ static struct err make_snapshot(struct chain *c, const struct node *state, size_
                       kind_of(before) == STATE_VERSION && same_state(before, state);
     if (!of_version) {
         TRY(show(c, state, i, false));
-        if (str_given(node_text(state, "sealed")))
+        if (str_given(document_text(state, "sealed")))
             TRY(seal(c));
     }
     return take_snapshot(c, state, of_version);
@@ -467,9 +472,9 @@ static struct err make_folder(struct chain *c, const struct node *state)
     struct remote_call metadata = blob_call(c, "PUT");
     remote_query(&make, "resource", STR("directory"));
     remote_header(&make, "If-None-Match", STR("*")); /* its files may have come first */
-    TRY(expect_or(c->w, &make, 409));
+    TRY(target_expect_or(c->w, &make, 409));
     remote_query(&metadata, "comp", STR("metadata"));
-    put_metadata(&metadata, c->w->arena, state);
+    target_put_metadata(&metadata, c->w->arena, state);
     TRY(session_expect(c->w->session, c->w->arena, &metadata));
     return set_access(c, state);
 }
@@ -486,7 +491,7 @@ static struct err make_state(struct chain *c, const struct node *state, size_t i
         TRY(show(c, state, i, true));
         if (c->versions)
             return finish_state(c, state);
-        /* The server keeps none: the next state is written over it. */
+        /* The server keeps no versions: the next state overwrites it. */
         c->w->target->versions_left_out++;
         return OK;
     case STATE_CURRENT:
@@ -502,7 +507,7 @@ static struct err delete_one(struct chain *c, struct str version)
 {
     struct remote_call call = blob_call(c, "DELETE");
     remote_query(&call, "versionid", version);
-    return expect_or(c->w, &call, 404);
+    return target_expect_or(c->w, &call, 404);
 }
 
 /* All except the current one, if there is one. */
@@ -533,7 +538,7 @@ static struct err wipe(struct chain *c)
 {
     struct remote_call call = blob_call(c, "DELETE");
     remote_header(&call, "x-ms-delete-snapshots", STR("include"));
-    TRY(expect_or(c->w, &call, 404));
+    TRY(target_expect_or(c->w, &call, 404));
     return c->w->session->lazuli || call.answer.status != 404 ? delete_versions(c) : OK;
 }
 
@@ -541,23 +546,23 @@ static struct err make_states(struct chain *c, const struct node *states)
 {
     const struct node *before = NULL;
     size_t i = 0;
-    for (const struct node *n = node_first(states); n != NULL; n = n->next, i++) {
+    for (const struct node *n = document_first(states); n != NULL; n = n->next, i++) {
         TRY(make_state(c, n, i, before));
         before = n;
     }
     return OK;
 }
 
-/* A blob that has versions and no present has been deleted. */
+/* A blob that has versions but no current state was deleted. */
 static struct err end_chain(struct chain *c, const struct node *states)
 {
-    const struct node *last = node_first(states);
+    const struct node *last = document_first(states);
     while (last != NULL && last->next != NULL)
         last = last->next;
     enum state_kind kind = kind_of(last);
     if (kind == STATE_VERSION || kind == STATE_SNAPSHOT) {
         struct remote_call call = blob_call(c, "DELETE");
-        TRY(expect_or(c->w, &call, 404));
+        TRY(target_expect_or(c->w, &call, 404));
         if (c->unsettled)
             note_surplus(c);
     }
@@ -566,14 +571,14 @@ static struct err end_chain(struct chain *c, const struct node *states)
     return OK;
 }
 
-struct err put_blob(struct target_work *w)
+struct err target_put_blob(struct target_work *w)
 {
-    const struct node *states = node_member(w->json, "states");
+    const struct node *states = document_member(w->json, "states");
     struct chain c = {.w = w,
-                      .container = node_text(w->json, "container"),
-                      .name = node_text(w->json, "name"),
+                      .container = document_text(w->json, "container"),
+                      .name = document_text(w->json, "name"),
                       .count = w->item->content_count};
-    const struct node *first = node_first(states);
+    const struct node *first = document_first(states);
     size_t count = 0;
     for (const struct node *n = first; n != NULL; n = n->next)
         count++;

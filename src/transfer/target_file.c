@@ -2,40 +2,41 @@
 /* Shares, directories and files at a server. */
 #include "transfer/target.h"
 
-struct err put_share(struct target_work *w)
+struct err target_put_share(struct target_work *w)
 {
-    struct str name = node_text(w->json, "name");
+    struct str name = document_text(w->json, "name");
     struct remote_call make = remote_call_of(REMOTE_FILE, "PUT", name, STR_NONE);
     remote_query(&make, "restype", STR("share"));
-    remote_header(&make, "x-ms-share-quota", node_text(w->json, "quota"));
-    remote_header(&make, "x-ms-access-tier", node_text(w->json, "tier"));
-    remote_header(&make, "x-ms-enabled-protocols", node_text(w->json, "protocols"));
-    remote_header(&make, "x-ms-root-squash", node_text(w->json, "rootSquash"));
-    put_metadata(&make, w->arena, w->json);
-    TRY(expect_or(w, &make, 409));
+    remote_header(&make, "x-ms-share-quota", document_text(w->json, "quota"));
+    remote_header(&make, "x-ms-access-tier", document_text(w->json, "tier"));
+    remote_header(&make, "x-ms-enabled-protocols", document_text(w->json, "protocols"));
+    remote_header(&make, "x-ms-root-squash", document_text(w->json, "rootSquash"));
+    target_put_metadata(&make, w->arena, w->json);
+    TRY(target_expect_or(w, &make, 409));
     if (make.answer.status == 409) {
         struct remote_call properties = remote_call_of(REMOTE_FILE, "PUT", name, STR_NONE);
         struct remote_call metadata = remote_call_of(REMOTE_FILE, "PUT", name, STR_NONE);
         remote_query(&properties, "restype", STR("share"));
         remote_query(&properties, "comp", STR("properties"));
-        remote_header(&properties, "x-ms-share-quota", node_text(w->json, "quota"));
-        remote_header(&properties, "x-ms-access-tier", node_text(w->json, "tier"));
+        remote_header(&properties, "x-ms-share-quota", document_text(w->json, "quota"));
+        remote_header(&properties, "x-ms-access-tier", document_text(w->json, "tier"));
         remote_query(&metadata, "restype", STR("share"));
         remote_query(&metadata, "comp", STR("metadata"));
-        put_metadata(&metadata, w->arena, w->json);
+        target_put_metadata(&metadata, w->arena, w->json);
         TRY(session_expect(w->session, w->arena, &properties));
         TRY(session_expect(w->session, w->arena, &metadata));
     }
     struct remote_call acl = remote_call_of(REMOTE_FILE, "PUT", name, STR_NONE);
     remote_query(&acl, "restype", STR("share"));
-    return put_policies(w, &acl);
+    return target_put_policies(w, &acl);
 }
 
-/* Short texts of rights go with the request, long ones by a key. */
+/* A short security descriptor is sent with the request, a long one is stored first and named by its
+ * key. */
 static struct err put_permission(struct target_work *w, struct remote_call *c)
 {
     enum { SHORT_BYTES_MAX = 8000 };
-    struct str text = node_text(w->json, "permission");
+    struct str text = document_text(w->json, "permission");
     if (text.n <= SHORT_BYTES_MAX) {
         remote_header(c, "x-ms-file-permission", str_given(text) ? text : STR("inherit"));
         return OK;
@@ -43,7 +44,7 @@ static struct err put_permission(struct target_work *w, struct remote_call *c)
     struct buf json = buf_in(w->arena);
     struct json_writer writer = json_writer_of(&json);
     struct remote_call make =
-        remote_call_of(REMOTE_FILE, "PUT", node_text(w->json, "share"), STR_NONE);
+        remote_call_of(REMOTE_FILE, "PUT", document_text(w->json, "share"), STR_NONE);
     json_open(&writer, '{');
     item_put_text(&writer, "permission", text);
     json_close(&writer, '}');
@@ -64,16 +65,18 @@ static struct str or_else(struct str text, const char *otherwise)
 static struct err put_smb(struct target_work *w, struct remote_call *c, bool writable)
 {
     remote_header(c, "x-ms-file-attributes",
-                  writable ? STR("None") : or_else(node_text(w->json, "attributes"), "None"));
-    remote_header(c, "x-ms-file-creation-time", or_else(node_text(w->json, "created"), "now"));
-    remote_header(c, "x-ms-file-last-write-time", or_else(node_text(w->json, "written"), "now"));
-    remote_header(c, "x-ms-file-change-time", node_text(w->json, "changed"));
+                  writable ? STR("None") : or_else(document_text(w->json, "attributes"), "None"));
+    remote_header(c, "x-ms-file-creation-time", or_else(document_text(w->json, "created"), "now"));
+    remote_header(c, "x-ms-file-last-write-time",
+                  or_else(document_text(w->json, "written"), "now"));
+    remote_header(c, "x-ms-file-change-time", document_text(w->json, "changed"));
     return put_permission(w, c);
 }
 
 /* ---- directories ---- */
 
-/* Directories come behind their files: those on the way to one are made when they are missing. */
+/* A directory follows its files in the archive: missing directories of a file's path are created
+ * with the file. */
 static struct err make_way(struct target_work *w, struct str share, struct str path)
 {
     for (size_t i = 0; i < path.n; i++) {
@@ -85,12 +88,12 @@ static struct err make_way(struct target_work *w, struct str share, struct str p
         remote_header(&c, "x-ms-file-creation-time", STR("now"));
         remote_header(&c, "x-ms-file-last-write-time", STR("now"));
         remote_header(&c, "x-ms-file-permission", STR("inherit"));
-        TRY(expect_or(w, &c, 409));
+        TRY(target_expect_or(w, &c, 409));
     }
     return OK;
 }
 
-/* A file that may only be read is not replaced before that is taken back. */
+/* The read-only attribute is removed before the file is replaced. */
 static struct err make_writable(struct target_work *w, struct str share, struct str path)
 {
     struct remote_call c = remote_call_of(REMOTE_FILE, "PUT", share, path);
@@ -102,7 +105,7 @@ static struct err make_writable(struct target_work *w, struct str share, struct 
     return session_expect(w->session, w->arena, &c);
 }
 
-/* PUT of a file, with the way to it made when the server misses it. */
+/* Puts a file; creates the directories on its path if the server reports them missing. */
 static struct err put_node(struct target_work *w, struct remote_call *c)
 {
     TRY(session_ask(w->session, w->arena, c));
@@ -115,16 +118,16 @@ static struct err put_node(struct target_work *w, struct remote_call *c)
     return session_expect(w->session, w->arena, c);
 }
 
-struct err put_directory(struct target_work *w)
+struct err target_put_directory(struct target_work *w)
 {
-    struct str share = node_text(w->json, "share");
-    struct str path = node_text(w->json, "path");
+    struct str share = document_text(w->json, "share");
+    struct str path = document_text(w->json, "path");
     bool root = path.n == 0;
     if (!root) {
         struct remote_call make = remote_call_of(REMOTE_FILE, "PUT", share, path);
         remote_query(&make, "restype", STR("directory"));
         TRY(put_smb(w, &make, false));
-        put_metadata(&make, w->arena, w->json);
+        target_put_metadata(&make, w->arena, w->json);
         TRY(session_ask(w->session, w->arena, &make));
         if (make.answer.status == 404) {
             TRY(make_way(w, share, path));
@@ -137,8 +140,8 @@ struct err put_directory(struct target_work *w)
     struct remote_call set = remote_call_of(REMOTE_FILE, "PUT", share, root ? STR_NONE : path);
     remote_query(&metadata, "restype", STR("directory"));
     remote_query(&metadata, "comp", STR("metadata"));
-    put_metadata(&metadata, w->arena, w->json);
-    if (!root || node_member(w->json, "metadata") != NULL)
+    target_put_metadata(&metadata, w->arena, w->json);
+    if (!root || document_member(w->json, "metadata") != NULL)
         TRY(session_expect(w->session, w->arena, &metadata));
     remote_query(&set, "restype", STR("directory"));
     remote_query(&set, "comp", STR("properties"));
@@ -161,7 +164,7 @@ static void put_http(struct target_work *w, struct remote_call *c)
         {"contentMD5", "x-ms-content-md5"},
     };
     for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++)
-        remote_header(c, TEXTS[i].header, node_text(w->json, TEXTS[i].name));
+        remote_header(c, TEXTS[i].header, document_text(w->json, TEXTS[i].name));
 }
 
 static struct err put_ranges(struct target_work *w, struct str share, struct str path)
@@ -181,15 +184,15 @@ static struct err put_ranges(struct target_work *w, struct str share, struct str
             remote_header(&c, "x-ms-range",
                           arena_printf(w->arena, "bytes=%llu-%llu", (unsigned long long)offset,
                                        (unsigned long long)(offset + n - 1)));
-            TRY(put_content(w, &c, 0, offset, n));
+            TRY(target_put_content(w, &c, 0, offset, n));
         }
     return OK;
 }
 
-struct err put_file(struct target_work *w)
+struct err target_put_file(struct target_work *w)
 {
-    struct str share = node_text(w->json, "share");
-    struct str path = node_text(w->json, "path");
+    struct str share = document_text(w->json, "share");
+    struct str path = document_text(w->json, "path");
     struct remote_call make = remote_call_of(REMOTE_FILE, "PUT", share, path);
     struct remote_call set = remote_call_of(REMOTE_FILE, "PUT", share, path);
     if (w->item->content_count != 1)
@@ -197,9 +200,9 @@ struct err put_file(struct target_work *w)
     remote_header(&make, "x-ms-type", STR("file"));
     remote_header_u64(&make, w->arena, "x-ms-content-length", w->item->contents[0].size);
     put_http(w, &make);
-    /* A file that may only be read takes no bytes. */
+    /* A read-only file accepts no bytes. */
     TRY(put_smb(w, &make, w->item->contents[0].size > 0));
-    put_metadata(&make, w->arena, w->json);
+    target_put_metadata(&make, w->arena, w->json);
     TRY(put_node(w, &make));
     if (w->item->contents[0].size == 0)
         return OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Export to an archive, import of one, and copies between servers: each from its beginning to its
- * end, or from where an earlier one was cut off. */
+/* Export to an archive, import of an archive, and copies between servers: complete, or continued
+ * after an interruption. */
 #ifndef TRANSFER_TRANSFER_H
 #define TRANSFER_TRANSFER_H
 
@@ -22,20 +22,20 @@ struct transfer {
     /* A line about one item that could not be moved. */
     void (*failed)(void *arg, struct str line);
     void *arg;
-    /* Which transfer this is: what it does, its ends and what of them is wanted. One that was cut
-     * off is gone on with by the same alone. */
+    /* Identifies the transfer: its kind, source, target and selection. Only the same transfer
+     * continues an interrupted one. */
     uint64_t of;
     struct transfer_counts counts;
 };
 
-/* The accounts' things to `path`, by way of path.part; "-" is the standard output. */
+/* Exports the accounts to `path`, by way of path.part; "-" is the standard output. */
 struct err transfer_export(struct transfer *t, struct remote *const *accounts, size_t count,
                            const char *path);
 
 /* Finds the server's account for an account of an archive, creating it if allowed. */
 typedef struct err transfer_account(void *arg, struct str name, bool hierarchical,
                                     struct remote **out);
-/* `target`: the one server that it goes to; NULL when `of` tells its store from others. */
+/* `target`: the only server that it goes to; NULL if `of` identifies the target store. */
 struct err transfer_import(struct transfer *t, const char *path, struct remote *target,
                            transfer_account *account, void *account_arg);
 

@@ -109,7 +109,7 @@ test("SMB clients' writes and reads are in a file's timeline, of a handle once a
     assert.ok(told.filter((text) => text.startsWith('write ')).length < 10, told.join());
     assert.equal(events[0].request.address, '127.0.0.1');
 
-    // Who wrote last is told of by the handle's next write, a second later; REST's refusals name the writer.
+    // The next write through the handle, a second later, reports the last writer; REST's refusals name it.
     await until(async () => {
         const slow = await client.open('timeline', { access: READ | WRITE });
         await client.write(slow, 0, Buffer.from('again'));

@@ -21,21 +21,21 @@ size_t disk_now(void);
 /* Records an event that is not a file call; returns its number. */
 size_t disk_note(void);
 
-/* The first flush after so many things of a file whose path contains `part`: what had happened when
- * it came back. Just before that moment nothing that it covers is sure to be there. `now` when
- * there is none until `end`. */
+/* Returns the number of events when a flush returned: the first one after `now` of a file whose
+ * path contains `part`. Just before that moment nothing that the flush covers is certain to be on
+ * the disk. Returns `now` if there is none before `end`. */
 size_t disk_before_flush(size_t now, size_t end, const char *part);
 
 enum disk_call {
     DISK_FLUSH = 1,
-    DISK_WRITE = 2, /* also cutting off */
+    DISK_WRITE = 2, /* also truncation */
     DISK_CREATE = 4,
 };
 
-/* Of the calls from now on that are among `calls` and of a file whose path contains `part`, the one
- * with number `first` and `count - 1` after it fail. What a flush should have written is written or
- * not, and no later flush makes up for it. Of a write, half is made before one fails; without an
- * error, each is short by half. */
+/* Makes calls fail: among the later calls of the kinds `calls` on files whose path contains `part`,
+ * the one with number `first` and the `count` - 1 after it. The data of a failed flush is on the
+ * disk or not, and no later flush writes it. A failing write writes half of its bytes; if `error`
+ * is 0, each write is short by half instead. */
 struct disk_fault {
     const char *part;
     unsigned calls;
@@ -47,11 +47,11 @@ void disk_fail(const struct disk_fault *fault);
 bool disk_has_failed(void);
 
 enum cut_kind {
-    CUT_NOTHING_LATE, /* of what was not flushed nothing is there */
-    CUT_ALL,          /* all is there, as after a kill */
-    CUT_SOME_WRITES,  /* any of the writes, in any order */
-    CUT_SOME_SECTORS, /* any sectors of any of the writes */
-    CUT_TORN,         /* the first writes, the last of them in part */
+    CUT_NOTHING_LATE, /* no unflushed data is left */
+    CUT_ALL,          /* all data is left, as after a kill */
+    CUT_SOME_WRITES,  /* any of the unflushed writes, in any order */
+    CUT_SOME_SECTORS, /* any sectors of any of the unflushed writes */
+    CUT_TORN,         /* the first unflushed writes, the last one only in part */
     CUT_KINDS,
 };
 

@@ -16,7 +16,7 @@ struct cut {
     size_t now;
     enum cut_kind kind;
     uint32_t random;
-    bool torn; /* from here on nothing that was not flushed */
+    bool torn; /* no unflushed data after this point is kept */
 };
 
 static uint32_t draw(struct cut *c, uint32_t below)

@@ -36,7 +36,7 @@ struct event {
     uint64_t offset;
     uint64_t length;
     char *bytes;
-    size_t covers; /* a flush: what had happened when it began */
+    size_t covers; /* of a flush: the number of events when it began */
     bool gone;     /* a flush failed, and memory has forgotten it as well */
     char *name;
     char *new_name;

@@ -21,19 +21,20 @@ enum {
     UPDATES_RUN = 120, /* between two cuts of one store */
     STORES = 2,        /* in each test */
     LINKS = 2,         /* cuts that one store goes through */
-    CUTS = 12,         /* looked at in each */
+    CUTS = 12,         /* states that are checked of each */
     IN_FLIGHT = 8,
-    OPENS_MAX = 20, /* until the disk has had its troubles */
+    OPENS_MAX = 20, /* attempts to open the store until the injected faults are used up */
 };
 
 /* The faults while a store is in use. */
 struct trouble {
-    const char *aim; /* all cuts come just before a flush of such a file comes back; or NULL */
-    struct disk_fault fault; /* of which the first call is drawn: up to `first` */
-    bool at_start;           /* already when the store is opened */
-    bool killed;             /* and started again, before the power goes */
-    bool first_start;        /* of the first link: of the store there are empty folders only */
-    bool tree;               /* updates move, make and remove paths (power_tree.h) */
+    const char *aim; /* NULL, or all cuts come just before a flush of a file with this in its path
+                        returns */
+    struct disk_fault fault; /* its first call is chosen at random, up to `first` */
+    bool at_start;           /* the fault is active when the store is opened */
+    bool killed;             /* the program is killed and started again before the power cut */
+    bool first_start;        /* of the first link: the store consists of empty folders */
+    bool tree;               /* updates move, create and remove paths (power_tree.h) */
 };
 
 /* The current case, printed with a failure. */

@@ -40,10 +40,10 @@ struct call {
     struct plan plan;
     struct extent extents[CHANGES_MAX];
     enum outcome outcome;
-    bool wrote;  /* it was run, and had nothing against it itself */
+    bool wrote;  /* it was run, and its function returned no error */
     size_t ran;  /* when it was run */
-    size_t told; /* when its outcome was */
-    size_t sure; /* from when on it must survive; SIZE_MAX: it need not */
+    size_t told; /* when its outcome was reported */
+    size_t sure; /* the event from which on it must survive; SIZE_MAX: it need not */
 };
 
 struct run {
@@ -58,7 +58,7 @@ struct run {
     pthread_mutex_t lock;
     pthread_cond_t landed;
     bool may_fail;
-    size_t made; /* before so many things there is no store that could be read; 0: not yet known */
+    size_t made; /* before this event there is no readable store; 0: unknown */
 };
 
 /* Opens the store at `folder`. */
@@ -77,8 +77,8 @@ void run_check_whole(struct run *run, const char *folder);
 
 /* The program was killed after `now` events: outcomes reported later are unknown. */
 void run_forget_told(struct run *run, size_t now);
-/* A store was opened and holds the updates up to this one, which is for good from `sure` on; what
- * it does not hold was never, and numbers are given anew. */
+/* A store was opened and contains the updates up to `held`, which must survive from the event
+ * `sure` on. Updates that it does not contain are discarded, and their numbers are used again. */
 void run_go_on(struct run *run, uint32_t held, size_t sure);
 
 uint32_t draw(uint32_t *random, uint32_t below);

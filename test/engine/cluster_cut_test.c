@@ -68,7 +68,7 @@ static bool pass_to_server(struct proxied *p)
         atomic_fetch_add(&p->proxy->cuts, 1);
     if (cut != CUT_BEFORE && write(p->server, bytes, n) != (ssize_t)n)
         return false;
-    if (cut == CUT_AFTER) { /* when the server has answered, which the client does not hear */
+    if (cut == CUT_AFTER) { /* after the server's answer, which the client does not receive */
         struct pollfd answer = {.fd = p->server, .events = POLLIN};
         (void)poll(&answer, 1, 2000);
     }
@@ -173,7 +173,7 @@ static void put_before_primary(struct proxy *p)
             .rows = getenv("LAZULI_TEST_ROWS"), .text = text, .text_size = sizeof text};
         struct err error = engine_cluster_status(&options, &status);
         buf_release(&status);
-        /* Its tables need not be there, but it has to let us in. */
+        /* Its tables may be missing, but it must accept connections. */
         if (!err_is(error) || str_find_str(str_of(text), STR("read-only")) == strlen(text))
             return;
         proxy_stop(p);

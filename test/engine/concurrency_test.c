@@ -151,7 +151,7 @@ struct held_view {
     struct subject *subject;
     int64_t before;
     int64_t after;
-    int64_t runs; /* each of which moves money: an engine may run a function again */
+    int64_t runs; /* each run moves money, because an engine may run the function again */
 };
 
 static struct err read_around_an_update(struct txn *t, void *arg)
@@ -316,8 +316,8 @@ struct scribble {
         bool deletes;
         char value;
     } writes[SCRIBBLE_WRITES];
-    char wanted[SCRIBBLE_KEYS]; /* what is there before it: of each row the value, or 0 */
-    bool misled;                /* its last run has found something else */
+    char wanted[SCRIBBLE_KEYS]; /* the expected rows before it: each row's value, or 0 */
+    bool misled;                /* its last run has found other rows */
 };
 
 /* A run may find any state if it does not count because the function runs again. */

@@ -53,7 +53,7 @@ ENGINE_CASE(extent_parts_are_located)
             CHECK_INT(span.length, length);
             check_span(&span, want + offsets[i]);
             engine_loan_end(&span.loan);
-            /* It was just read, so it is at hand. */
+            /* It was just read, so it is in memory. */
             CHECK_OK(extent_locate(s->engine, &x, offsets[i], length, ENGINE_NOWAIT, &span));
             check_span(&span, want + offsets[i]);
             engine_loan_end(&span.loan);
@@ -218,7 +218,7 @@ ENGINE_CASE(extent_pin_keeps_the_dropped)
     put_row(s, STR("p"), STR("k"), STR("another commit"));
     check_extent(s->engine, &x, 6);
     engine_unpin(s->engine, first);
-    /* A gateway hears of other shards' transactions by its beats. */
+    /* A gateway learns about transactions of other shards from its heartbeats. */
     for (unsigned naps = 0; s->kind == &SUBJECT_CLUSTER && naps < 200; naps++)
         test_nap(__FILE__, __LINE__, "beats", naps);
     struct engine_pin *third = engine_pin(s->engine);

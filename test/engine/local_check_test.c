@@ -98,7 +98,7 @@ static struct subject new_subject(void)
 static void fill_and_crash(struct subject *s)
 {
     (void)fill_store(s);
-    (void)write_extent(s->engine, 5000, 9); /* never adopted: the next start sees to it */
+    (void)write_extent(s->engine, 5000, 9); /* never adopted: the next start frees it */
 }
 
 void test_local_check_of_a_sound_store(void)
@@ -135,7 +135,7 @@ void test_local_check_says_what_is_wrong(void)
     s.engine = s.kind->open(&s);
     struct extent x = fill_store(&s);
     put_row(&s, STR("p"), STR("bad"), STR("nonsense"));
-    hold_extent(&s, &x); /* and no row names it a third time */
+    hold_extent(&s, &x); /* no row names it a third time */
     struct extent strange = {.segment = 77, .offset = 4096, .length = 5, .check = 6};
     struct buf b = buf_in(&s.arena);
     extent_encode(&b, &strange);
@@ -207,7 +207,8 @@ void test_local_backup_of_a_busy_store(void)
         struct engine_check check = run_check(folder, &found);
         CHECK_STR(str_of(found.text), STR(""));
         CHECK(check.rows >= 54 && check.extents == 3);
-        CHECK_INT(backup.rows, check.rows); /* of the copy, not of what is there a moment later */
+        CHECK_INT(backup.rows,
+                  check.rows); /* the size of the copy, not of the store a moment later */
         CHECK_INT(backup.extents, check.extents);
         CHECK(backup.bytes > check.extents * 30000);
     }

@@ -14,7 +14,7 @@
 #include "engine/wait.h"
 #include "subject.h"
 
-enum { ROWS = 2 * PLACES_SAVED_MIN, BODY_BYTES = 600 };
+enum { ROWS = 2 * ROW_INDEX_SAVED_MIN, BODY_BYTES = 600 };
 
 static struct subject new_subject(void)
 {

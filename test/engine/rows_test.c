@@ -347,7 +347,7 @@ ENGINE_CASE(rows_view_hands_back_its_error)
 struct hot_want {
     struct str key;
     struct str value;
-    bool misled; /* the last run has found something else; one that does not count may */
+    bool misled; /* the last run has found other rows; only the last run counts */
 };
 
 static struct err hot_in_view(struct txn *t, void *arg)

@@ -11,9 +11,9 @@ struct subject;
 
 struct subject_kind {
     struct engine *(*open)(struct subject *s);
-    bool persistent;   /* what was committed is there after a close and an open */
-    size_t batch_max;  /* updates that share a commit; 0: any number */
-    void (*end)(void); /* NULL, or what is to be done when a case is over */
+    bool persistent;   /* committed data survives closing and opening */
+    size_t batch_max;  /* most updates that share a commit; 0: no limit */
+    void (*end)(void); /* NULL, or cleans up after a case */
 };
 
 struct subject {

@@ -161,7 +161,7 @@ async function delegationKey(service, oid) {
     if (keys.has(service + oid))
         return keys.get(service + oid);
     const body = `<KeyInfo><Start>${new Date(Date.now() - 60e3).toISOString()}</Start><Expiry>${new Date(Date.now() + 7200e3).toISOString()}</Expiry></KeyInfo>`;
-    // Whoever may not have a key of their own is delegated to by who may: the key says by whom, and their roles count.
+    // A user with a role may delegate to users without a key. The key names the delegating user, whose roles apply.
     const { text } = await must('POST', { service }, { query: 'restype=service&comp=userdelegationkey', body, by: bearer('all') });
     const value = (name) => xmlTexts(text, name)[0];
     const made = { skoid: value('SignedOid'), sktid: value('SignedTid'), skt: value('SignedStart'), ske: value('SignedExpiry'),

@@ -179,7 +179,7 @@ test('encryption scopes are kept, checked and told', async () => {
     assert.equal((await log.create({ encryptionScope: 'mine' })).encryptionScope, 'mine');
     assert.equal((await log.appendBlock('x', 1, { encryptionScope: 'mine' })).encryptionScope, 'mine');
     await assertRejects(log.appendBlock('x', 1, { encryptionScope: 'other' }), 409, 'BlobCustomerSpecifiedEncryptionMismatch');
-    // Who writes names the scope, unless it is the container's usual one; reads need not.
+    // A write must name the scope, unless it is the default of the container; reads need not.
     for (const write of [() => log.appendBlock('x', 1), () => log.setMetadata({ a: '1' }), () => log.createSnapshot()])
         await assertRejects(write(), 409, 'BlobUsesCustomerSpecifiedEncryption');
     await log.setMetadata({ a: '1' }, { encryptionScope: 'mine' });

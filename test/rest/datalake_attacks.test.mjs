@@ -213,7 +213,7 @@ test('writing over a file gives nobody the right to change who may what', async 
     const now = await call('HEAD', '/shared', { query: 'action=getAccessControl' });
     assert.equal(now.headers['x-ms-owner'], owner);
     assert.equal(now.headers['x-ms-acl'], `user::rwx,user:${mallory}:-w-,group::---,mask::rwx,other::---`);
-    // By a SAS the letters count: p for lists and modes of what is there, o for who owns it.
+    // With a SAS the letters decide: p for lists and modes of existing paths, o for the owner.
     const by = (sp, headers) => call('PUT', '/shared', { query: 'resource=file', sas: sasOf('b', 'shared', sp), headers });
     done(await by('w', { 'x-ms-permissions': '0777' }), 'content by w');
     assert.match((await call('HEAD', '/shared', { query: 'action=getAccessControl' })).headers['x-ms-acl'], /other::---/);

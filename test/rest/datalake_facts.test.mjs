@@ -327,7 +327,7 @@ const FACTS = {
         ['HEAD', '/facts/', '', 200, { want: { 'x-ms-properties': 'a=Yg==' } }],
         ['HEAD', '/missing/', '', '404 ContainerNotFound', { s: 'blob' }],
         ['HEAD', '/facts/', 'restype=container', 200, { s: 'blob', want: { 'x-ms-meta-a': null } }],
-        // Recorded by blobfuse: who asks for the deletion of snapshots too means no directory, empty or not.
+        // Recorded by blobfuse: a delete that includes snapshots never applies to a directory, empty or not.
         ['DELETE', '/facts/l/baz', '', '400 OperationNotSupportedOnDirectory', { s: 'blob', h: { 'x-ms-delete-snapshots': 'include' } }],
         ['PUT', '/facts/l/empty', 'resource=directory', 201],
         ['DELETE', '/facts/l/empty', '', '400 OperationNotSupportedOnDirectory', { s: 'blob', h: { 'x-ms-delete-snapshots': 'include' } }],

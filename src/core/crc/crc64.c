@@ -104,7 +104,7 @@ uint64_t crc64_by_table(uint64_t before, struct str bytes)
 
 enum { FOLD_BYTES = 128, FOLD_LANES = FOLD_BYTES / 16, CLMUL_BYTES_MIN = 2 * FOLD_BYTES };
 
-/* A lane moved forward over the message by the distance its two constants stand for: x to the
+/* Moves a lane forward over the message by the distance that its two constants represent: x to the
  * power of (distance + 63) and (distance - 1), modulo the polynomial, both reflected. */
 CLMUL_TARGET static inline __m128i fold(__m128i lane, __m128i by, __m128i next)
 {
@@ -219,7 +219,8 @@ static uint64_t multiply(uint64_t a, uint64_t b)
     return product;
 }
 
-/* The ones that go in and out cancel: joining is linear in the finished checksums. */
+/* The inversions at the beginning and at the end cancel out: joining is linear in the finished
+ * checksums. */
 uint64_t crc64_join(uint64_t first, uint64_t second, uint64_t second_length)
 {
     for (unsigned k = 0; second_length != 0; k++, second_length >>= 1)

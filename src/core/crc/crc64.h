@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-64/NVME, the checksum that Azure Storage calls CRC64: reflected polynomial
- * 0x9A6C9329AC4BC9B5, all ones in and out. The header form is base64 of the eight bytes,
- * little-endian. */
+ * 0x9A6C9329AC4BC9B5, inverted at the beginning and at the end. The header form is base64 of the
+ * eight bytes, little-endian. */
 #ifndef CORE_CRC_CRC64_H
 #define CORE_CRC_CRC64_H
 
 #include "core/str.h"
 
-/* The checksum of what came before and these bytes; 0 is the checksum of nothing, so a running
- * value starts there and needs no end. */
+/* Continues a checksum with these bytes. The checksum of no bytes is 0, so a running value starts
+ * at 0 and needs no final step. */
 uint64_t crc64(uint64_t before, struct str bytes);
 
 /* The checksum of two joined runs of bytes, from their checksums and the length of the second.

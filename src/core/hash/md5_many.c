@@ -159,7 +159,7 @@ static size_t keep_feeds(struct md5_feed *feeds, size_t count)
     return kept;
 }
 
-/* Up to MD5_LANES_MAX: when the shortest is at its end, the others go on. */
+/* Hashes up to MD5_LANES_MAX feeds: when the shortest has ended, the others continue. */
 static void feed_part(enum md5_way way, const struct md5_feed *feeds, size_t count)
 {
     struct md5_feed left[MD5_LANES_MAX];

@@ -41,7 +41,7 @@ struct str base64_encode(struct arena *a, struct str bytes)
     return buf_str(&out);
 }
 
-/* The six bits of a character, 255 when it is none of the alphabet. */
+/* The six bits of a character; 255 if it is not in the alphabet. */
 #define SEXTET(c)                                               \
     (unsigned char)((c) >= 'A' && (c) <= 'Z'   ? (c) - 'A'      \
                     : (c) >= 'a' && (c) <= 'z' ? (c) - 'a' + 26 \

@@ -30,7 +30,7 @@ static void skip_space(struct json_reader *r)
         r->at++;
 }
 
-/* The next character, NUL at the end: JSON has none outside strings. */
+/* The next character; NUL at the end, which JSON contains only inside strings. */
 static char peek(const struct json_reader *r)
 {
     return r->at < r->end ? *r->at : '\0';
@@ -380,9 +380,9 @@ void json_i64(struct json_writer *w, int64_t value)
     buf_put_i64(w->out, value);
 }
 
-/* Most numbers have few decimals: an integer over a small power of ten, exactly. A division of two
- * exact numbers is rounded as reading the text is, so the text reads back as the same number; and
- * with no more than 15 digits it is the shortest. */
+/* Most numbers have few decimals: an integer divided by a small power of ten, both exact. Dividing
+ * two exact numbers is rounded like parsing the text, so the text reads back as the same number;
+ * with at most 15 digits it is the shortest such text. */
 static bool put_few_decimals(struct json_writer *w, double value)
 {
     static const double powers[] = {1, 10, 100, 1000, 10000};

@@ -65,7 +65,7 @@ void json_skip(struct json_reader *r, struct json_value v);
 /* Returns true if the text was exactly one well-formed value and all of it was read. */
 bool json_done(struct json_reader *r);
 
-/* Writes with the commas in the right places. The text written is the caller's buffer. */
+/* A writer that places the commas. The text goes to the caller's buffer. */
 struct json_writer {
     struct buf *out;
     bool comma;
@@ -82,8 +82,8 @@ void json_string(struct json_writer *w, struct str text);
 void json_raw(struct json_writer *w, struct str text);
 void json_bool(struct json_writer *w, bool value);
 void json_i64(struct json_writer *w, int64_t value);
-/* The shortest text that reads back as the same number, with ".0" where it would look like an
- * integer. The value is finite: JSON has no other. */
+/* The shortest text that reads back as the same number, with ".0" if it would look like an integer.
+ * The value must be finite: JSON has no other numbers. */
 void json_double(struct json_writer *w, double value);
 
 #endif

@@ -25,10 +25,10 @@ static bool noncharacter(struct str s, size_t at)
            (unsigned char)s.p[at + 2] >= 0xBE;
 }
 
-/* Not zero when one of the word's eight bytes is a control, markup or beyond ASCII. '<' and '>'
- * differ in one bit, and so do '"' and '&': each pair is found with that bit set. (Subtracting from
- * a byte borrows into its top bit only when it is smaller, or past ASCII; a borrow that a smaller
- * neighbour passes on does no harm, for then that neighbour is found.) */
+/* Not zero if one of the word's eight bytes is a control character, markup or beyond ASCII. '<' and
+ * '>' differ in one bit, and so do '"' and '&': each pair is found with that bit set. (Subtracting
+ * from a byte borrows into its top bit only if the byte is smaller, or beyond ASCII. A borrow that
+ * a smaller neighbour passes on is harmless, because that neighbour is found.) */
 static uint64_t word_marks(uint64_t word)
 {
     uint64_t angle = (word | word_all(0x02)) ^ word_all('>');

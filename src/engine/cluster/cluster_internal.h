@@ -92,8 +92,8 @@ struct cluster_engine {
     pthread_cond_t beat_wanted;
     pthread_t beater;
     bool beating;
-    _Atomic int64_t silent_since; /* when the beat began that no shard may leave unanswered; 0: none
-                                     is under way. Monotonic milliseconds */
+    _Atomic int64_t silent_since; /* when the running heartbeat began, which every shard must
+                                     answer; 0: none is running. Monotonic milliseconds */
     bool beat_now;
     bool stopping;
     int64_t collect_after; /* monotonic milliseconds */
@@ -144,11 +144,11 @@ struct view_leg {
     struct shard *shard;
     struct conn *conn; /* NULL: nothing was read yet */
     bool begun;
-    bool alone;            /* what is known was read by a statement alone, not in a transaction */
-    bool whole;            /* everything is to be read in a transaction */
-    bool sent;             /* what is wanted in the set is part of the exchange */
+    bool alone; /* the known rows were read by a single statement, not in a transaction */
+    bool whole; /* everything must be read in a transaction */
+    bool sent;  /* the reads of the wanted rows are part of the current exchange */
     struct gathered fetch; /* of a job */
-    /* Of a view over several partitions: which buckets are read in this shard; NULL: all. */
+    /* For a view over several partitions: which buckets are read in this shard; NULL: all. */
     bool *reads;
     struct rowset set;
 };
@@ -163,15 +163,15 @@ struct view {
     struct view_leg *legs[SHARDS_MAX]; /* NULL: nothing is read there */
     struct view_leg *home;             /* the partition's */
     bool spread;                       /* all shards take part */
-    unsigned version;                  /* of what is believed of shards */
+    unsigned version;                  /* of the routes that it uses */
     int64_t deadline;
-    bool lost;                  /* a connection: the function is to be run again */
-    bool moved;                 /* a bucket: the same */
-    bool wrong;                 /* a guess: the function is to be run again, without any */
-    bool sure;                  /* guesses nothing */
-    bool puts_off;              /* it is a job's: reads nothing, and says what is missing */
-    bool refused;               /* it was asked for what no job does */
-    struct tree guessed;        /* rows of hot.h that were given out, not all confirmed */
+    bool lost;     /* a connection was lost: run the function again */
+    bool moved;    /* a bucket has moved: the same */
+    bool wrong;    /* a cached row was outdated: run the function again, without cached rows */
+    bool sure;     /* uses no cached rows */
+    bool puts_off; /* it belongs to a job: reads nothing, and reports the missing rows */
+    bool refused;  /* the function made a call that a job does not support */
+    struct tree guessed;        /* rows of hot.h that were returned, not all confirmed yet */
     struct engine_state *keeps; /* takes the connections over when the view ends */
     struct view_leg room;       /* of the home */
 };

@@ -20,7 +20,7 @@ enum {
 enum conn_fault {
     FAULT_NONE,
     FAULT_RETRY,   /* 40001, 40P01: run the transaction again */
-    FAULT_REQUIRE, /* a REQUIRE of sql.c, or a unique index */
+    FAULT_REQUIRE, /* a REQUIRE of sql.c failed, or a unique index refused a row */
     FAULT_MOVED,   /* the partition is in another shard: see shards.h */
     FAULT_LATE,    /* PostgreSQL's own time-outs */
     FAULT_SPACE,

@@ -29,7 +29,7 @@ struct extent_fetch {
     int result, sums_result;
     rados_reading reading;
     rados_done done;
-    struct extent_fetch *next; /* in the list of what is fetched ahead */
+    struct extent_fetch *next; /* in the list of prefetches */
 };
 
 static void fetch_free(struct extents *x, struct extent_fetch *f)
@@ -43,7 +43,7 @@ static void fetch_free(struct extents *x, struct extent_fetch *f)
     free(f);
 }
 
-/* Takes over the bytes to be filled. */
+/* Takes ownership of the memory that it fills. */
 static struct err fetch_start(struct extents *x, struct extent_bytes *to, struct extent_fetch **out)
 {
     struct extent_fetch *f = MEM_NEW(struct extent_fetch);
@@ -97,7 +97,7 @@ static struct extent_bytes *room_for(struct extents *x, const struct extent *ext
     return extent_bytes_new(extent, from, to - from, to - from);
 }
 
-/* Waits for it, and frees it. The bytes come with a reference. */
+/* Waits for the fetch, and frees it. The bytes are returned with a reference. */
 static struct err fetch_end(struct extents *x, struct extent_fetch *f, struct extent_bytes **out)
 {
     (void)x->lib.done_wait(f->done);
@@ -114,7 +114,8 @@ static struct err fetch_end(struct extents *x, struct extent_fetch *f, struct ex
 
 /* ---- ahead ---- */
 
-/* The lock is held. The link to what is fetched of the part, or to the end of the list. */
+/* The lock is held. Returns the link to the prefetch that contains the part, or to the end of the
+ * list. */
 static struct extent_fetch **prefetch_link(struct extents *x, const struct extent *extent,
                                            const struct extent_part *part)
 {
@@ -138,7 +139,8 @@ static struct extent_fetch *take_prefetch(struct extents *x, const struct extent
     return f;
 }
 
-/* Whether there is room for one more. One that nobody has come for makes room, in *gone. */
+/* True if one more prefetch may start. If there are too many, the oldest is removed, provided that
+ * it has completed: *gone is set to it. */
 static bool prefetch_fits(struct extents *x, const struct extent *extent,
                           const struct extent_part *part, struct extent_fetch **gone)
 {
@@ -175,7 +177,7 @@ void cluster_extent_prefetch(struct engine *e, const struct extent *extent,
     if (gone != NULL)
         fetch_free(x, gone);
     if (err_is(fetch_start(x, room_for(x, extent, part->offset, part->length), &f)))
-        return; /* who asks for it will hear of it */
+        return; /* a later read reports the error */
     pthread_mutex_lock(&x->lock);
     struct extent_fetch **end = &x->prefetches;
     while (*end != NULL)

@@ -58,7 +58,8 @@ struct extent_names {
     uint64_t first;
     uint32_t given; /* to writers */
     uint32_t settled;
-    bool unsure; /* a write of it may still follow: the row stays as long as the gateway lives */
+    bool unsure; /* a write under this name may still follow: the row stays as long as the gateway
+                    lives */
     struct extent_names *next;
 };
 
@@ -101,10 +102,10 @@ struct err cluster_extent_read(struct engine *e, const struct extent *x,
 
 void cluster_extent_prefetch(struct engine *e, const struct extent *x,
                              const struct extent_part *part);
-/* Ends the reads that nobody has asked for. */
+/* Ends prefetches that no read has used. */
 void extents_end_prefetches(struct extents *x);
 
-/* The extents that these changes adopt (struct extent_delta) are all written. */
+/* Returns true if all extents that these changes adopt (struct extent_delta) are written. */
 bool extents_durable(struct extents *x, const struct buf *deltas);
 /* Waits until all are written. ERR_IO, ERR_NO_SPACE, ERR_SERVER_BUSY. */
 struct err extents_await(struct extents *x, const struct buf *deltas, int64_t deadline);

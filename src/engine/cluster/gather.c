@@ -15,7 +15,7 @@ void gather_init(struct gather *g, struct conn_pool *pool)
     pthread_cond_init(&g->idle, NULL);
 }
 
-/* The lock is held. Whether one more statement is worth its round trip. */
+/* The lock is held. True if one more statement is worth its round trip. */
 static bool has_work(const struct gather *g)
 {
     return g->waiting > 0 && (g->busy == 0 || g->waiting >= GATHER_MAX);
@@ -137,7 +137,7 @@ struct gather_wait {
 static void wait_is_over(struct gathered *one)
 {
     struct gather_wait *w = CONTAINER_OF(one, struct gather_wait, one);
-    /* Signal with the lock held: the waiter's stack goes as soon as it gets the lock. */
+    /* Signal with the lock held: the waiter's stack frame ends as soon as it gets the lock. */
     pthread_mutex_lock(&w->lock);
     w->ended = true;
     pthread_cond_signal(&w->changed);

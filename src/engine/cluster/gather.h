@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads of several views in one statement. A view whose first exchange asks for rows alone needs no
- * transaction: one statement has one snapshot. While such a statement is under way, the reads of
- * other views wait and go out together with the next one, so that many views share a round trip.
- * Threads of the gatherer's own send the statements; the second one and the others only help when
- * more waits than one statement takes. */
+/* Reads of several views in one statement. A view whose first exchange only reads single rows needs
+ * no transaction: one statement has one snapshot. While such a statement is running, the reads of
+ * other views wait, and the next statement sends them together. So many views share a round trip.
+ * The gatherer's own threads send the statements; the second and further threads help only when
+ * more reads wait than one statement takes. */
 #ifndef ENGINE_CLUSTER_GATHER_H
 #define ENGINE_CLUSTER_GATHER_H
 
@@ -16,7 +16,7 @@ enum { GATHER_MAX = 64, GATHER_LANES = 3 };
 
 /* What one view wants. The caller's memory until `done` is called. */
 struct gathered {
-    struct rowset *set; /* which wants rows alone; the gatherer's until then */
+    struct rowset *set; /* wants single rows only; the gatherer uses it until then */
     int64_t deadline;
     void (*done)(struct gathered *one); /* on a thread of the gatherer; must be short */
     void *arg;                          /* the caller's */

@@ -87,10 +87,10 @@ struct err mover_must(struct mover *m, unsigned shard, const char *sql)
 
 /* ---- one bucket ---- */
 
-/* Returns when every transaction of the source that is running now has ended: those that began
- * before a change of the bucket's row may not have seen it. A new transaction's number is above
- * theirs; the snapshot's xmax is not (it is one above the last that has ended). ERR_WOULD_BLOCK: it
- * takes too long, of a wait that is not -1. */
+/* Returns when all transactions of the source that are running now have ended: those that began
+ * before a change of the bucket's row may not have seen the change. A new transaction's number is
+ * above theirs; the snapshot's xmax is not, because it is one above the last that has ended.
+ * ERR_OPERATION_TIMED_OUT if that takes longer than wait_ms (-1: no limit). */
 static struct err barrier(struct mover *m, int64_t wait_ms)
 {
     struct conn *c = m->session->conns[m->from];
@@ -102,7 +102,7 @@ static struct err barrier(struct mover *m, int64_t wait_ms)
         if (result_number(c, 0, 0, 0) >= all)
             return OK;
         if (clock_mono_ms() >= deadline)
-            return err_new(ERR_WOULD_BLOCK);
+            return err_new(ERR_OPERATION_TIMED_OUT);
         nap(NAP_NS);
         TRY(mover_renew(m));
     }
@@ -139,8 +139,8 @@ static struct err claim(struct mover *m, int64_t states[2])
     TRY(read_state(m, m->from, &states[0], &attempts[0]));
     TRY(read_state(m, m->to, &states[1], &attempts[1]));
     if (bucket_is_here(states[1]))
-        return OK;                  /* it has arrived; only the cleanup is left */
-    if (states[1] == BUCKET_GONE) { /* and not ARRIVES: the copy there is stale */
+        return OK;                  /* the copy is complete; only the cleanup is left */
+    if (states[1] == BUCKET_GONE) { /* the target's state is not ARRIVES: its copy is stale */
         TRY(move_clean(m, m->to));
         TRY(forget_position(m));
     }
@@ -177,7 +177,7 @@ static struct err catch_up(struct mover *m)
     return OK;
 }
 
-/* Nobody writes now: copies the last changes, and then the target owns the bucket. */
+/* No gateway writes now: copies the last changes, and then the target owns the bucket. */
 static struct err switch_over(struct mover *m)
 {
     char sql[256];
@@ -196,7 +196,7 @@ static struct err freeze_and_switch(struct mover *m)
     TRY(mover_renew(m));
     TRY(set_source(m, BUCKET_LOGGED, BUCKET_GONE));
     struct err error = barrier(m, BARRIER_MS);
-    if (error.code != ERR_WOULD_BLOCK)
+    if (error.code != ERR_OPERATION_TIMED_OUT)
         return err_is(error) ? error : switch_over(m);
     /* A transaction takes long, and others would wait for it: retry later. */
     TRY(set_source(m, BUCKET_GONE, BUCKET_LOGGED));
@@ -241,8 +241,8 @@ static struct err move_once(struct mover *m)
 /* Retries if a gateway has thawed the bucket or a transaction took too long. */
 static struct err move_bucket(struct mover *m)
 {
-    struct err error = err_new(ERR_WOULD_BLOCK);
-    for (unsigned i = 0; i < TRIES_MAX && (error.code == ERR_WOULD_BLOCK ||
+    struct err error = err_new(ERR_OPERATION_TIMED_OUT);
+    for (unsigned i = 0; i < TRIES_MAX && (error.code == ERR_OPERATION_TIMED_OUT ||
                                            error.code == ERR_CONDITION_NOT_MET || i == 0);
          i++) {
         if (i > 0)

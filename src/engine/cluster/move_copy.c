@@ -20,7 +20,8 @@ static const char GUARD[] = "WITH g AS (SELECT 1 FROM buckets WHERE bucket = $1:
     "SELECT 1/(SELECT count(*) FROM g)";
 static const char PARTS[] = "SELECT part, stamp, before FROM partitions WHERE bucket = $1::bigint AND ($3::bool OR part > $2::bytea) "
     "ORDER BY part LIMIT $4::bigint";
-/* Up to a MiB at a time, at least one row; the last column says how many there were to choose from. */
+/* A step copies up to a MiB, and at least one row; the last column is the number of rows to choose
+ * from. */
 static const char ROWS[] = "SELECT key, value, body, total FROM (SELECT key, value, body, count(*) OVER () AS total, "
     "row_number() OVER w AS n, sum(octet_length(value) + coalesce(octet_length(body), 0)) OVER w AS bytes FROM ("
     "SELECT key, value, body FROM rows WHERE " PH("part") " = " PH("$1::bytea") " AND part = $1 AND " KH("key") " >= " KH("$2::bytea")
@@ -108,7 +109,7 @@ static void put_row(struct outgoing *o, struct str part, struct str key, const s
     array_bytes(&o->bodies, row[1]);
 }
 
-/* Of a result with part, stamp, before. */
+/* Decodes a result with part, stamp, before. */
 static void put_parts(struct outgoing *o, const struct conn *c, unsigned statement)
 {
     for (int i = 0; i < result_rows(c, statement); i++) {
@@ -118,7 +119,8 @@ static void put_parts(struct outgoing *o, const struct conn *c, unsigned stateme
     }
 }
 
-/* Of a result with segment, place, length, crc, count, which are NULL when there is none. */
+/* Decodes a result with segment, place, length, crc, count, which are NULL if there is no extent.
+ */
 static void put_extents(struct outgoing *o, const struct conn *c, unsigned statement)
 {
     for (int i = 0; i < result_rows(c, statement); i++) {
@@ -268,7 +270,8 @@ static struct err list_parts(struct mover *m, struct outgoing *o, const struct b
     return OK;
 }
 
-/* The rests of those that did not fit; the arena, and so the list, is used anew for each. */
+/* Copies the rest of each partition that did not fit. The arena, and so the list, is reused for
+ * each. */
 static struct err copy_rests(struct mover *m, const struct part_list *list)
 {
     struct buf rests[2 * PARTS_EACH];

@@ -256,7 +256,7 @@ static struct err init_shards(struct cluster_session *s,
     for (unsigned i = 0; i < s->count; i++)
         TRY(init_shard(s, options, i, &first));
     if (first.shards == s->count)
-        return OK; /* else one is added, or one that was drained goes */
+        return OK; /* otherwise a shard is being added, or a drained one removed */
     (void)snprintf(sql, sizeof sql, "UPDATE lazuli SET shards = %u", s->count);
     return conn_run(s->conns[0], sql);
 }

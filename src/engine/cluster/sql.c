@@ -63,14 +63,15 @@ const char *const SQL_TEXT[STMT_COUNT] = {
         ") DO UPDATE SET value = excluded.value, body = excluded.body",
     [STMT_DEL] = "DELETE FROM rows r USING unnest($2::bytea[]) AS k (key) WHERE " PH("r.part") " = " PH("$1::bytea")
         " AND r.part = $1 AND " KH("r.key") " = " KH("k.key") " AND r.key = k.key",
-    /* An extent is adopted or held only while its gateway is registered: the collector removes what a gateway
-     * that is gone has left, and the lock makes it wait for us. */
+    /* A row may adopt or hold an extent only while the extent's gateway is registered: the
+     * collector removes the extents of a gateway that is gone, and the lock makes it wait for us. */
     [STMT_EXTENT_ADD] = "WITH g AS (SELECT id FROM gateways WHERE id = ANY ($6::bigint[]) FOR KEY SHARE), i AS ("
         "INSERT INTO extents (segment, place, length, crc, count, dropped, bucket) SELECT s, p, l, c, n, "
         "CASE WHEN n = 0 THEN " XID " END, $8::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], "
         "$5::bigint[]) AS x (s, p, l, c, n) RETURNING 1) "
         "SELECT " REQUIRE("(SELECT count(*) FROM g) = $7::bigint AND (SELECT count(*) FROM i) >= 0"),
-    /* A bucket that does not name the extent yet may hold it while another one does, here or, as $8 says by a 1, elsewhere. */
+    /* A bucket that does not name the extent yet may hold it while another bucket names it: one
+     * here, or one in another shard ($8 is 1). */
     [STMT_EXTENT_CHANGE] = "WITH g AS (SELECT id FROM gateways WHERE id = $9::bigint FOR KEY SHARE), d AS (SELECT s, p, l, c, n, "
         "n > 0 AND (e = 1 OR EXISTS (SELECT FROM extents o WHERE o.segment = s AND o.place = p AND o.length = l AND o.crc = c "
         "AND o.count > 0)) AS lives FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $8::bigint[]) "
@@ -115,7 +116,7 @@ const char *const SQL_TEXT[STMT_COUNT] = {
 const char *const SQL_SCHEMA[] = {
     "CREATE TABLE rows (part bytea NOT NULL, key bytea NOT NULL, value bytea NOT NULL, body bytea) "
         "WITH (fillfactor = 90, toast_tuple_target = 8160)",
-    /* Values are compressed by nobody: what is large is content, which seldom shrinks. */
+    /* Values are not compressed: large ones are content, which rarely compresses well. */
     "ALTER TABLE rows ALTER value SET STORAGE EXTERNAL, ALTER body SET STORAGE EXTERNAL",
     "CREATE UNIQUE INDEX rows_name ON rows (" PH("part") ", " KH("key") ", " TAG("") ")",
     "CREATE TABLE partitions (part bytea NOT NULL, stamp bigint NOT NULL, before bigint NOT NULL DEFAULT 0, "
@@ -146,8 +147,9 @@ const char *const SQL_SCHEMA[] = {
 };
 const size_t SQL_SCHEMA_COUNT = sizeof SQL_SCHEMA / sizeof SQL_SCHEMA[0];
 
-/* The plans are known: by the index, one row after the other. The planner would need statistics to find
- * them, and errs while a table is new. A gateway that hangs must not hold its partition's lock for long. */
+/* All plans must use the index, row by row. The planner would need statistics to choose them, and
+ * chooses wrongly while a table is new. A gateway that hangs must not hold its partition's lock for
+ * long. */
 const char *const SQL_SESSION[] = {
     "SET plan_cache_mode = force_generic_plan",
     "SET enable_seqscan = off", "SET enable_bitmapscan = off",

@@ -6,9 +6,9 @@
 
 #include <stddef.h>
 
-/* An entry of a B-tree in PostgreSQL has at most 2704 bytes, and ours has partitions of 4 KiB and
- * keys of 16. So the index holds the first bytes of both and, of a row whose name is longer, a hash
- * of all of it. Rows whose names are short lie in the index in their true order. */
+/* An entry of a B-tree in PostgreSQL has at most 2704 bytes, but partitions have up to 4 KiB and
+ * keys up to 16 KiB. So the index contains the first bytes of both and, for a longer name, a hash
+ * of the whole name. Rows with short names are in their true order in the index. */
 enum { SQL_PART_HEAD = 800, SQL_KEY_HEAD = 1600 };
 
 /* The order is that of the table in sql.c. */
@@ -20,12 +20,13 @@ enum stmt {
     STMT_KEEP,       /* lets the transaction stay idle for long */
     STMT_SLOT_NEW,   /* slot, gateway */
     STMT_SLOT_SET,   /* slot, id before, id */
-    STMT_SLOT_FENCE, /* slot: the id it had; no transaction that had it before commits any more */
+    STMT_SLOT_FENCE, /* slot: returns its id; no transaction that expects that id can commit any
+                        more */
     STMT_SLOT_GONE,  /* slot */
     STMT_LOCK,       /* partition, stamp, count, bucket, whether changes are logged: first stamp,
                         last stamp before, xmin */
-    STMT_LOCK_AT,    /* and the last stamp before, or -1: fails unless it is that, and the first
-                        stamp the one given */
+    STMT_LOCK_AT, /* the same, and the last stamp before, or -1: fails unless the stamps are these
+                   */
     STMT_GET, /* partitions, keys, sizes, buckets: ordinal, value, the body up to that size, whether
                  it is all */
     /* partition, from, to, open, limit, bucket: key, value. `open`: `to` is no bound, but the

@@ -74,7 +74,7 @@ static void check_guess(void *arg, struct row *guessed)
     const struct row *row = rowset_find(&g->leg->set, row_key(guessed), false);
     if (row == NULL || row == guessed)
         return;
-    bool body = guessed->hot && row->hot; /* both with their bodies, if they have any */
+    bool body = guessed->hot && row->hot; /* compares both with their bodies, if they have any */
     g->view->wrong |= row->deleted != guessed->deleted ||
                       !str_eq(row_value(row), row_value(guessed)) ||
                       (body && !str_eq(row_body(row), row_body(guessed)));

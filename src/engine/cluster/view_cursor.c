@@ -173,7 +173,8 @@ static struct err fetch_pages(struct view_cursor *c, struct buf *partition, stru
     }
 }
 
-/* A page that begins at (partition, key); both may be those of a row of the page that goes. */
+/* Fetches a page that begins at (partition, key); both may be slices of the page that it
+ * replaces. */
 static struct err go_to(struct view_cursor *c, struct str partition, struct str key)
 {
     struct buf name = buf_heap();
@@ -270,8 +271,8 @@ static struct err view_cursor_seek_before(struct cursor *cursor, struct str key)
     c->count = 0;
     if (!str_given(to) || str_cmp(c->first, to) < 0)
         TRY(fetch_page(c, &w));
-    /* A page of one row, from which `next` goes on; without one, a page of which nothing is known.
-     */
+    /* The page has one row, and `next` continues from it. Without a row, nothing is known about the
+     * page's range. */
     c->exhausted = false;
     buf_clear(&c->from_key);
     if (c->count > 0)

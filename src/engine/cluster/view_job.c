@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views of event loops. A function is run over what is known, which is nothing at first; what it
- * misses is fetched by the gatherers of the shards, and then it is run again. All that a run knows
- * of a shard comes from one statement, so from one snapshot: whoever misses more has read again
- * what he had. Rows of hot.h only tell what else will be missed. What needs a transaction, a cursor
- * or another try is refused, and done by a thread that may wait. */
+/* Views for event loops. A function runs over the known rows, which are none at first; the
+ * gatherers of the shards fetch the rows that it misses, and then it runs again. All rows that a
+ * run knows from one shard come from one statement, so from one snapshot: a function that misses
+ * more rows gets the earlier ones read again with them. Rows of hot.h only help to predict which
+ * rows will be missed. A function that needs a transaction, a cursor or too many runs is refused; a
+ * thread that may wait runs it then. */
 #include <stdlib.h>
 
 #include "core/container.h"
@@ -16,7 +17,7 @@ struct view_job {
     struct view view;
     struct engine_view_job *job;
     unsigned runs;
-    atomic_uint fetches; /* under way */
+    atomic_uint fetches; /* fetches in progress, plus one until all were submitted */
     struct view_job *next, **link;
 };
 
@@ -55,7 +56,7 @@ static void job_end(struct view_job *j)
 
 /* ---- fetching ---- */
 
-/* The last one to come, be it the beginning itself, makes the job ready. */
+/* The fetch that ends last, or put_off itself, makes the job ready. */
 static void one_came(struct view_job *j)
 {
     if (atomic_fetch_sub(&j->fetches, 1) == 1)
@@ -75,7 +76,7 @@ static bool wants_more(const struct view *v)
     return false;
 }
 
-/* The job is not touched after this: it may be ready. */
+/* Submits the fetches. Do not touch the job after this: it may be ready. */
 static void put_off(struct view_job *j)
 {
     struct view *v = &j->view;
@@ -95,8 +96,8 @@ static void put_off(struct view_job *j)
     one_came(j);
 }
 
-/* How the last fetches went. A lost connection and a bucket that has moved are for somebody who may
- * wait. */
+/* Returns the error of the last fetches. After a lost connection, or if a bucket has moved, a
+ * thread that may wait has to run the function. */
 static struct err fetched(const struct view *v)
 {
     struct err error = OK;

@@ -4,11 +4,10 @@
  * The order is: a RocksDB checkpoint, then the journal up to the checkpoint's position, then the
  * segments. Every value and extent that the checkpoint names was in its file before. The journal
  * beyond that position is left out because it changes during the copy: it is written over
- * preallocated zeros, so the copy could contain a record without its beginning and a later
- * record that claims it durable. A pin keeps the reclaimer, and a held state keeps the
- * collector, from freeing what the copy needs. Files are copied, or cloned where the file system
- * supports it. A hard link would share the file, and the live store goes on punching holes into
- * it. */
+ * preallocated zeros, so the copy could contain a record without its beginning and a later record
+ * that claims it durable. A pin keeps the reclaimer, and a held state keeps the collector, from
+ * freeing what the copy needs. Files are copied, or cloned where the file system supports it. A
+ * hard link would share the file, and the live store continues to punch holes into it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 #include "engine/local/damage.h"
 #include "engine/local/local_internal.h"
 
-enum { ROWS_STEP = 1024 /* between two words of how far it is */ };
+enum { ROWS_STEP = 1024 /* between two reports of the progress */ };
 
 /* A range of a segment that is accounted for. */
 struct range {

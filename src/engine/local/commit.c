@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The committer: runs updates one after the other over one overlay, makes their extents durable,
- * writes the overlay with one sync, publishes the state, and only then says so. */
+/* The committer: runs updates one after the other over one overlay, flushes the extents that they
+ * adopt, writes the overlay as one journal record with one flush, publishes the state, and only
+ * then reports the results. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -12,12 +13,12 @@
 
 enum {
     BATCH_BYTES_MAX = 16 << 20,
-    /* Flushes have lately taken no longer than this: an event loop may wait for one. */
+    /* An event loop may wait for a flush if recent flushes took no longer than this. */
     FLUSH_HERE_US_MAX = 500,
 };
 
-/* Changes nothing, and is done when all before it is durable. The argument, if there is one, is a
- * struct quiesced_job. */
+/* The function of an update that changes nothing: it is done when everything before it is durable.
+ * The argument is NULL or a struct quiesced_job. */
 static struct err nothing_to_do(struct txn *t, void *arg)
 {
     (void)t;
@@ -27,8 +28,8 @@ static struct err nothing_to_do(struct txn *t, void *arg)
 
 struct turn {
     struct engine_update *first;
-    struct engine_update *past;          /* the first that is left for the next turn */
-    struct engine_update *first_written; /* the first whose outcome hangs on the commit */
+    struct engine_update *past;          /* the first update that is left for the next turn */
+    struct engine_update *first_written; /* the first update whose result depends on the commit */
     bool flush;
     int64_t began_us, began_cpu_us;
 };
@@ -80,8 +81,8 @@ static struct turn run_turn(struct local_engine *e, struct engine_update *first)
     return turn;
 }
 
-/* Also those that failed by themselves: they have looked at rows that are not there now. And all
- * who asked for a flush. */
+/* Fails all updates from the first one that wrote a row. Updates after it that failed on their own
+ * are included, because they may have seen rows that are rolled back now. Flushes fail, too. */
 static void fail_turn(const struct turn *turn, struct err error)
 {
     bool hangs_on_it = false;
@@ -92,14 +93,15 @@ static void fail_turn(const struct turn *turn, struct err error)
     }
 }
 
-/* Says how many it was. */
+/* Calls `done` for the updates of the turn. Returns how many they were. */
 static size_t end_turn(struct local_engine *e, const struct turn *turn)
 {
     uint64_t done = 0;
     size_t count = 0;
     for (struct engine_update *u = turn->first; u != turn->past; u = u->next)
         done += err_is(u->result) ? 0 : 1;
-    atomic_fetch_add(&e->updates, done); /* before anyone can ask */
+    /* First, so that an answered client finds its update counted. */
+    atomic_fetch_add(&e->updates, done);
     for (struct engine_update *u = turn->first, *next; u != turn->past; u = next) {
         next = u->next; /* done may free u */
         u->done(u);
@@ -109,7 +111,7 @@ static size_t end_turn(struct local_engine *e, const struct turn *turn)
     return count;
 }
 
-/* How long others had to wait for it, and how much of that was work. */
+/* Records how long the turn occupied the committer, and how much CPU time it used. */
 static void count_turn(struct local_engine *e, const struct turn *turn)
 {
     uint64_t took_us = (uint64_t)(clock_mono_us() - turn->began_us);
@@ -139,7 +141,7 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
     reclaim_wake(e);
 }
 
-/* Runs what waited for all to be durable. */
+/* Runs the jobs that waited until everything is durable. */
 static void run_rests(struct local_engine *e, const struct turn *turn)
 {
     for (struct engine_update *u = turn->first; u != turn->past; u = u->next) {
@@ -151,25 +153,25 @@ static void run_rests(struct local_engine *e, const struct turn *turn)
     }
 }
 
-/* Only here, with nothing half durable, do rows go to tables while the store is open. */
+/* Starts RocksDB tables. While the store is open, only this function does, because everything is
+ * durable here. */
 static void fill_tables(struct local_engine *e)
 {
     if (!rows_many_fresh(&e->rows))
         return;
     if (durable_is_behind(e) && err_is(durable_make(e, true)))
-        return; /* logged, and told to the next who flushes */
+        return; /* logged; the next update that flushes reports the error */
     if (err_is(fold_rows(e)))
         return;
-    (void)rows_switch(
-        &e->rows); /* logged; a table that cannot be written fails the writes to come */
+    (void)rows_switch(&e->rows); /* logged; if a table cannot be written, later writes fail */
 }
 
 static void *commit_loop(void *arg)
 {
     struct local_engine *e = arg;
     struct engine_update *queued;
-    /* RocksDB counts every comparison of keys otherwise, for each thread by itself, and nobody asks
-     * for the numbers: about a tenth of what it takes to insert a row. */
+    /* By default RocksDB counts every key comparison of each thread. The numbers are not used, and
+     * counting takes about a tenth of the time to insert a row. */
     rocksdb_set_perf_level(rocksdb_disable);
     while ((queued = update_queue_take(&e->queue)) != NULL) {
         size_t answered = 0;
@@ -188,7 +190,7 @@ static void *commit_loop(void *arg)
     return NULL;
 }
 
-/* Whether a commit of this update alone takes little time. The caller acts for the committer. */
+/* True if committing this update alone takes little time. The caller acts as the committer. */
 static bool is_short_work(const struct local_engine *e, const struct engine_update *u)
 {
     bool flushes = u->ack != ENGINE_VISIBLE && !e->relaxed;
@@ -196,10 +198,11 @@ static bool is_short_work(const struct local_engine *e, const struct engine_upda
            (!flushes || (e->flush_us <= FLUSH_HERE_US_MAX && e->unsynced_count == 0));
 }
 
-/* An update that is only to be visible waits for no disk as a rule, and one with HINT_ALONE keeps
- * nobody waiting. When the committer is idle, the thread that submits such an update takes the
- * committer's place: to wake one thread and then the other costs more than all of the commit but
- * its flush, and half as much as that. What would take longer is left to the committer. */
+/* If the committer is idle, the thread that submits an update may act as the committer. That saves
+ * two thread wake-ups, which cost half as much again as the whole commit without its flush. It is
+ * done for updates that are only visible, because they usually wait for no disk, and for updates
+ * with HINT_ALONE, because their thread has nothing else to do. The committer handles updates that
+ * may take longer. */
 bool commit_here(struct local_engine *e, struct engine_update *u)
 {
     bool waits_for_nobody = u->ack == ENGINE_VISIBLE || (u->hints & HINT_ALONE) != 0;
@@ -231,8 +234,8 @@ struct err commit_start(struct local_engine *e)
     return OK;
 }
 
-/* On a disk that is nearly full, the room is for rows that go: the file would lie there until the
- * first commit of the next start, which then found none. */
+/* Saves the row index for the next start, unless the disk is nearly full: then the space is
+ * reserved for deletes, and the file would occupy it until the first commit of the next start. */
 static void save_row_index(struct local_engine *e)
 {
     struct disk_room room;
@@ -242,7 +245,8 @@ static void save_row_index(struct local_engine *e)
         row_index_save(e->row_index, e->folder, &e->journal.end);
 }
 
-/* Makes visible updates durable, and records that the next start has nothing to recover. */
+/* Makes visible updates durable, and flushes all rows to tables, so that the next start has nothing
+ * to recover. */
 static void commit_last(struct local_engine *e)
 {
     batch_clear(&e->batch);

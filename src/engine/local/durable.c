@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the batch to the disk: the extents that its rows name, then one record of the journal, then
- * one flush. */
+/* Makes a batch durable: flushes the extents that its rows name, then writes one journal record and
+ * flushes it. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void add_number(struct local_engine *e, struct str key, uint64_t number)
     journal_add_small(&e->journal, key, buf_str(&b));
 }
 
-/* Puts the record together. Says which tail it names. */
+/* Builds the record. *tail is set to the tail that it names. */
 static struct err make_record(struct local_engine *e, uint64_t *tail)
 {
     struct journal *j = &e->journal;
@@ -89,7 +89,8 @@ static struct err make_record(struct local_engine *e, uint64_t *tail)
     return OK;
 }
 
-/* The disk has the record, or says that it has not: then it is as if it had never been written. */
+/* Flushes the record. If the flush fails, the record is discarded, as if it had never been
+ * written. */
 static struct err flush_record(struct local_engine *e)
 {
     int64_t begun_us = clock_mono_us();
@@ -101,9 +102,10 @@ static struct err flush_record(struct local_engine *e)
     return mend_refuse(e, error);
 }
 
-/* While the disk takes the record, its rows are made ready for views, and RocksDB takes rows of the
- * commits before it when it is time for that: about half of what the committer would wait. When it
- * does not take them, they stay where they are, and the next commit waits until it does. */
+/* While the disk writes the record, the committer prepares its rows for views and, when it is due,
+ * folds rows of earlier commits into RocksDB; it would wait for about twice that time anyway. If
+ * RocksDB refuses the rows, they stay in the generations, and the next commit waits until it
+ * accepts them. */
 struct err durable_write_rows(struct local_engine *e, bool flush)
 {
     struct journal *j = &e->journal;
@@ -112,7 +114,7 @@ struct err durable_write_rows(struct local_engine *e, bool flush)
     if (e->fold_failed)
         TRY(fold_rows(e));
     if (journal_needs_file(j))
-        TRY(commit_sync_extents(e)); /* records that are flushed vouch for their extents */
+        TRY(commit_sync_extents(e)); /* a flushed record vouches for all extents before it */
     TRY(make_record(e, &tail));
     struct journal_position before = j->end;
     struct journal_position after = journal_record_end(j);
@@ -132,12 +134,12 @@ struct err durable_write_rows(struct local_engine *e, bool flush)
     return OK;
 }
 
-/* Extents before the record that names them. An update that asks only to be visible waits for
- * neither: should a power cut come before the next flush, then the next start looks at the extents
- * of each record that no flush vouches for, and goes no further than the first that is not whole.
- * A flush without rows writes a record that vouches: what was visible may be dropped and punched
- * out next. When bytes that views see could not be flushed, nothing may become durable behind
- * them: the next start goes as far as all is whole. */
+/* Flushes extents before the record that names them is written. An update that is only visible
+ * waits for neither. If a power cut comes before the next flush, the next start checks the extents
+ * of each record that no flush covers, and stops at the first record with an incomplete extent. A
+ * flush without rows writes a record that claims the earlier extents: they may be dropped and
+ * punched out next. If bytes that views have seen could not be flushed, nothing may become durable
+ * after them, because the next start stops there. */
 struct err durable_make(struct local_engine *e, bool flush)
 {
     if (e->lost)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading extents. The checksum of every chunk is verified before a byte of it is handed out. */
+/* Reads extents. The checksum of every chunk is verified before any of its bytes are returned. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/uio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long the committer waits for more updates, so that they share its next flush. */
+/* Decides how long the committer waits for more updates, so that they share its next flush. */
 #include "engine/local/local_internal.h"
 
 enum {

@@ -14,8 +14,8 @@ enum {
     FIRST_COMMIT = 1, /* the commit number of the first state of a run */
     CACHE_BYTES_DEFAULT = 64 << 20,
     CACHE_ROWS_PART = 3,
-    CACHE_PLACES_PART = 1,
-    PLACES_BYTES_MAX = 32 << 20, /* for four million rows */
+    CACHE_INDEX_PART = 1,
+    INDEX_BYTES_MAX = 32 << 20, /* for four million rows */
     /* Large enough that most short-lived rows are gone before, small enough that searching them
      * is fast. */
     FOLD_ROWS = 1024,
@@ -236,12 +236,12 @@ static uint64_t cache_share(uint64_t cache_bytes, uint64_t eighths)
 
 static uint64_t row_index_share(uint64_t cache_bytes)
 {
-    uint64_t share = cache_share(cache_bytes, CACHE_PLACES_PART);
-    return share < PLACES_BYTES_MAX ? share : PLACES_BYTES_MAX;
+    uint64_t share = cache_share(cache_bytes, CACHE_INDEX_PART);
+    return share < INDEX_BYTES_MAX ? share : INDEX_BYTES_MAX;
 }
 
 /* The row cache gets CACHE_ROWS_PART eighths of the memory, the row index up to
- * CACHE_PLACES_PART, and RocksDB's block cache the rest. */
+ * CACHE_INDEX_PART, and RocksDB's block cache the rest. */
 static uint64_t blocks_share(uint64_t cache_bytes)
 {
     return cache_share(cache_bytes, 8 - CACHE_ROWS_PART) - row_index_share(cache_bytes);

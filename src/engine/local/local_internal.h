@@ -256,7 +256,8 @@ struct err mend_refuse(struct local_engine *e, struct err why);
 
 /* ---- the committer (commit.c, gather.c) ---- */
 
-/* Waits for answered clients that are likely to return, no longer than it pays. */
+/* Waits for answered clients that are likely to send another update, but no longer than it pays
+ * off. */
 void gather_updates(struct local_engine *e, size_t answered);
 struct err commit_start(struct local_engine *e);
 /* Runs and commits the update on this thread if that is quick. False if the committer must do

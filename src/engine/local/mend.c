@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recovery from a failed flush of the journal, after which nobody knows what the disk holds.
- * RocksDB takes over what views have seen, and the journal continues in a new file. */
+/* Recovery from a failed flush of the journal, after which the content of the disk is unknown.
+ * RocksDB stores everything that views have seen, and the journal continues in a new file. */
 #include <stdlib.h>
 
 #include "core/mem.h"

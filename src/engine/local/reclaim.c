@@ -161,8 +161,8 @@ void reclaim_waste(struct local_engine *e, struct waste *waste, size_t n)
     qsort(waste, n, sizeof *waste, waste_order);
     for (size_t i = 0; i < n;)
         i += punch_neighbours(e, waste + i, n - i);
-    /* The garbage rows must not be deleted before the holes are durable. After a power cut
-     * nobody would know of the bytes. */
+    /* The garbage rows must not be deleted before the holes are durable. Otherwise a power cut
+     * could leave bytes that no row refers to. */
     if (!settle_segments(e, waste, n) || err_is(forget_garbage(e, waste, n)))
         return; /* logged; the next start finds the rows again */
     for (size_t i = 0; i < n; i++)

@@ -35,8 +35,8 @@ static struct err clear_gaps(struct local_engine *e, struct segment *segment, st
         if (atomic_load(&e->reclaimer.stopping))
             return err_new(ERR_STOPPING);
     }
-    /* Past the last extent the file is truncated, even if it holds none. It is unlinked in that
-     * case, but a power cut may bring it back when nobody examines it any more. */
+    /* Past the last extent the file is truncated, even if it contains none. It is unlinked in that
+     * case, but a power cut may bring it back after the last check of such files. */
     return segment_cut(segment, at);
 }
 

@@ -212,7 +212,8 @@ static bool record_whole(struct replay *r, struct journal_walk *w)
     return whole && journal_walk_load(w); /* rewinds to the first entry */
 }
 
-/* Not while records are not durable yet: they are few, and settled when all files were read. */
+/* Not for records that are not durable yet: there are few of them, and they are handled after all
+ * files were read. */
 static struct err keep_memory_small(struct replay *r)
 {
     struct rows *rows = &r->engine->rows;

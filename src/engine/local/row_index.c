@@ -26,7 +26,7 @@ static_assert(TAG_BITS + UNITS_BITS + OFFSET_BITS + FILE_BITS == 64, "a place fi
 static uint64_t buckets_within(uint64_t bytes)
 {
     uint64_t count = 1;
-    while (2 * count * PLACES_WAYS * sizeof(uint64_t) <= bytes)
+    while (2 * count * ROW_INDEX_WAYS * sizeof(uint64_t) <= bytes)
         count *= 2;
     return count;
 }
@@ -40,7 +40,7 @@ struct row_index *row_index_new(uint64_t bytes_max, uint64_t commit)
     /* A bucket is one cache line. */
     uintptr_t at = (uintptr_t)p->memory;
     p->buckets = (void *)(at + (sizeof *p->buckets - at % sizeof *p->buckets));
-    for (size_t i = 0; i < PLACES_LOCKS; i++)
+    for (size_t i = 0; i < ROW_INDEX_LOCKS; i++)
         pthread_mutex_init(&p->locks[i], NULL);
     pthread_mutex_init(&p->saved_lock, NULL);
     p->saved_fd = -1;
@@ -49,7 +49,7 @@ struct row_index *row_index_new(uint64_t bytes_max, uint64_t commit)
 
 void row_index_free(struct row_index *p)
 {
-    for (size_t i = 0; i < PLACES_LOCKS; i++)
+    for (size_t i = 0; i < ROW_INDEX_LOCKS; i++)
         pthread_mutex_destroy(&p->locks[i]);
     pthread_mutex_destroy(&p->saved_lock);
     if (p->saved_fd >= 0)
@@ -66,7 +66,7 @@ static _Atomic uint64_t *bucket_of(const struct row_index *p, uint64_t hash)
 /* One lock covers a whole bucket. */
 static pthread_mutex_t *lock_of(struct row_index *p, uint64_t hash)
 {
-    return &p->locks[hash & (p->bucket_count - 1) & (PLACES_LOCKS - 1)];
+    return &p->locks[hash & (p->bucket_count - 1) & (ROW_INDEX_LOCKS - 1)];
 }
 
 static bool has_tag_of(uint64_t word, uint64_t hash)
@@ -78,7 +78,7 @@ static bool has_tag_of(uint64_t word, uint64_t hash)
 static _Atomic uint64_t *way_of(const struct row_index *p, uint64_t hash)
 {
     _Atomic uint64_t *bucket = bucket_of(p, hash);
-    for (size_t way = 0; way < PLACES_WAYS; way++) {
+    for (size_t way = 0; way < ROW_INDEX_WAYS; way++) {
         if (has_tag_of(atomic_load_explicit(&bucket[way], memory_order_relaxed), hash))
             return &bucket[way];
     }
@@ -126,7 +126,7 @@ static _Atomic uint64_t *way_with_room(const struct row_index *p, uint64_t hash)
 {
     _Atomic uint64_t *bucket = bucket_of(p, hash);
     _Atomic uint64_t *way = way_of(p, hash);
-    for (size_t i = 0; i < PLACES_WAYS && way == NULL; i++) {
+    for (size_t i = 0; i < ROW_INDEX_WAYS && way == NULL; i++) {
         if (atomic_load_explicit(&bucket[i], memory_order_relaxed) == 0)
             way = &bucket[i];
     }
@@ -138,7 +138,7 @@ static void note(struct row_index *p, uint64_t hash, uint64_t word)
 {
     _Atomic uint64_t *way = way_with_room(p, hash);
     if (way == NULL)
-        way = &bucket_of(p, hash)[(hash >> (TAG_SHIFT - 3)) % PLACES_WAYS];
+        way = &bucket_of(p, hash)[(hash >> (TAG_SHIFT - 3)) % ROW_INDEX_WAYS];
     if (atomic_exchange(way, word) == 0)
         atomic_fetch_add_explicit(&p->noted, 1, memory_order_relaxed);
 }
@@ -165,10 +165,10 @@ void row_index_offer_room(struct row_index *p, uint64_t hash, uint64_t commit,
         row_index_offer(p, hash, commit, location);
 }
 
-void row_index_restore(struct row_index *p, uint64_t bucket, const uint64_t words[PLACES_WAYS])
+void row_index_restore(struct row_index *p, uint64_t bucket, const uint64_t words[ROW_INDEX_WAYS])
 {
     pthread_mutex_lock(lock_of(p, bucket));
-    for (size_t i = 0; i < PLACES_WAYS; i++) {
+    for (size_t i = 0; i < ROW_INDEX_WAYS; i++) {
         uint64_t hash = words[i] >> TAG_SHIFT << TAG_SHIFT | bucket; /* the bits of the hash that
                                                                         matter here */
         _Atomic uint64_t *way = words[i] == 0 ? NULL : way_with_room(p, hash);

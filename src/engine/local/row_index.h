@@ -17,20 +17,20 @@
 #include "engine/local/journal.h"
 
 enum {
-    PLACES_LOCKS = 64,
-    PLACES_WAYS = 8,
-    PLACES_SAVED_MIN = 4096, /* fewer entries are not worth a file */
+    ROW_INDEX_LOCKS = 64,
+    ROW_INDEX_WAYS = 8,
+    ROW_INDEX_SAVED_MIN = 4096, /* fewer entries are not worth a file */
 };
 
 struct row_index {
     _Atomic uint64_t announced;
     _Atomic uint64_t newest_file;
-    _Atomic uint64_t noted;                   /* number of entries */
-    uint64_t bucket_count;                    /* a power of two */
-    _Atomic uint64_t (*buckets)[PLACES_WAYS]; /* 0: empty */
-    void *memory;                             /* the allocation that holds them */
-    pthread_mutex_t locks[PLACES_LOCKS];      /* for changes */
-    atomic_bool saved;                        /* a file of the last run holds more */
+    _Atomic uint64_t noted;                      /* number of entries */
+    uint64_t bucket_count;                       /* a power of two */
+    _Atomic uint64_t (*buckets)[ROW_INDEX_WAYS]; /* 0: empty */
+    void *memory;                                /* the allocation that holds them */
+    pthread_mutex_t locks[ROW_INDEX_LOCKS];      /* for changes */
+    atomic_bool saved;                           /* a file of the last run holds more */
     pthread_mutex_t saved_lock;
     int saved_fd; /* -1: none */
 };
@@ -57,7 +57,7 @@ static inline bool row_index_in_step(const struct row_index *p, uint64_t commit)
 /* Returns the capacity. */
 static inline uint64_t row_index_room(const struct row_index *p)
 {
-    return p->bucket_count * PLACES_WAYS;
+    return p->bucket_count * ROW_INDEX_WAYS;
 }
 
 /* ---- from run to run (row_index_file.c) ---- */
@@ -72,7 +72,7 @@ void row_index_find_saved(struct row_index *p, const char *folder,
 /* Reads the saved index. Call it before the first commit at the latest. False if there was none. */
 bool row_index_fetch_saved(struct row_index *p);
 /* Restores the entries of one bucket, as far as there is space. */
-void row_index_restore(struct row_index *p, uint64_t bucket, const uint64_t words[PLACES_WAYS]);
+void row_index_restore(struct row_index *p, uint64_t bucket, const uint64_t words[ROW_INDEX_WAYS]);
 
 /* ---- the committer ---- */
 

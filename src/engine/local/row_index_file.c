@@ -60,7 +60,7 @@ static bool write_saved(int fd, const struct row_index *p, const struct journal_
 void row_index_save(const struct row_index *p, const char *folder,
                     const struct journal_position *at)
 {
-    if (atomic_load(&p->noted) < PLACES_SAVED_MIN)
+    if (atomic_load(&p->noted) < ROW_INDEX_SAVED_MIN)
         return;
     char *path = folder_path(folder, SAVED_NAME);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -114,7 +114,7 @@ void row_index_find_saved(struct row_index *p, const char *folder,
 /* Caller holds the lock. */
 static void fetch(struct row_index *p)
 {
-    uint64_t(*piece)[PLACES_WAYS] = mem_alloc(PIECE_BYTES);
+    uint64_t(*piece)[ROW_INDEX_WAYS] = mem_alloc(PIECE_BYTES);
     uint64_t bucket = 0;
     ssize_t n;
     (void)lseek(p->saved_fd, SAVED_HEAD_BYTES, SEEK_SET);

@@ -68,7 +68,7 @@ void test_row_index_crowd_out(void)
     }
     for (uint64_t tag = 1; tag <= 100; tag++)
         found += row_index_find(p, tag << 52, 1, &any);
-    CHECK_INT(found, PLACES_WAYS);
+    CHECK_INT(found, ROW_INDEX_WAYS);
     row_index_offer_room(p, 200ULL << 52, 1, &location);
     CHECK(!row_index_find(p, 200ULL << 52, 1, &any));
     row_index_drop(p, 100ULL << 52);
@@ -91,7 +91,7 @@ void test_row_index_are_saved(void)
     row_index_find_saved(p, folder, &at);
     CHECK(!row_index_fetch_saved(p));
     row_index_put(p, 6ULL << 52 | 77, &location);
-    for (uint64_t i = 0; i < PLACES_SAVED_MIN; i++)
+    for (uint64_t i = 0; i < ROW_INDEX_SAVED_MIN; i++)
         row_index_put(p, (8 + i % 4) << 52 | (100 + i / 4), &location);
     row_index_save(p, folder, &at);
     row_index_free(p);

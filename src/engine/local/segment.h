@@ -134,7 +134,7 @@ bool segments_next(struct segments *s, uint64_t from, uint64_t *id);
 uint64_t segments_newest(struct segments *s);
 /* Disk usage of the files without preallocated space. */
 void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes);
-/* Ranges that nothing names any more and that are not given back yet. */
+/* Ranges that no row names any more and whose space was not freed yet. */
 uint64_t segments_wasted(struct segments *s);
 /* The file's name within its folder. */
 enum { SEGMENT_NAME_BYTES = 24 };

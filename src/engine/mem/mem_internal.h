@@ -43,7 +43,7 @@ struct mem_engine {
     const struct clock *clock;
     pthread_t committer;
     struct update_queue queue;
-    pthread_mutex_t publish_lock; /* held only to swap the state or to count */
+    pthread_mutex_t publish_lock; /* held only while the state is swapped, or for counting */
     struct tree published;
     struct pins pins;
     struct mem_extents extents;

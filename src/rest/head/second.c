@@ -100,7 +100,7 @@ static const struct op *row_named(const struct op_table *table, const char *name
     return NULL;
 }
 
-/* With its own credentials, or with none. */
+/* With the resource's own credentials, or with none. */
 static struct err authenticate(struct rest_call *call, struct second *s,
                                const struct auth_demand *demand)
 {

@@ -93,7 +93,7 @@ static struct err find_keys(struct txn *t, const struct blob_request *request, b
     TRY(container_load(t, &out->container));
     if (!out->container.hierarchical)
         return OK;
-    TRY(tree_resolve(t, &out->container, &request->path, request->name, makes, &way));
+    TRY(path_tree_resolve(t, &out->container, &request->path, request->name, makes, &way));
     out->name = way.name;
     out->parent = way.parent;
     out->made = way.made;
@@ -160,7 +160,7 @@ static struct err check_kind(struct txn *t, const struct blob_request *request, 
         return OK;
     bool directory = blob->head.path.directory;
     if (is_making(use) && !blob->stored)
-        return tree_new_path(t, &request->path, &blob->parent, &blob->head.path);
+        return path_tree_new_path(t, &request->path, &blob->parent, &blob->head.path);
     if (is_making(use) && directory != request->path.directory)
         return err_new(ERR_PATH_CONFLICT);
     return directory && use == BLOB_CHANGE_SHARED
@@ -523,13 +523,13 @@ struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct b
     }
     if (head->type == BLOB_PAGE) {
         struct sweep_item pages = {SWEEP_PAGES, incarnation, head->content};
-        return sweep_add(t, &pages);
+        return blob_sweep_add(t, &pages);
     }
     if (head->content_rows <= 1 && head->size <= REMOVED_AT_ONCE_BYTES_MAX &&
         head->block_count <= BLOB_BLOCK_LIST_ROW)
         return remove_small(t, incarnation, head);
     struct sweep_item item = {SWEEP_CONTENT, incarnation, head->content};
-    return sweep_add(t, &item);
+    return blob_sweep_add(t, &item);
 }
 
 struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_head *head)
@@ -541,5 +541,5 @@ struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_hea
     struct sweep_item item = {SWEEP_BLOCKS, incarnation, head->blocks};
     head->blocks = 0;
     head->blocks_appended = false;
-    return sweep_add(t, &item);
+    return blob_sweep_add(t, &item);
 }

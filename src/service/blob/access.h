@@ -13,7 +13,7 @@
 
 /* The common arguments of every operation on a blob. */
 struct blob_request {
-    struct arena *arena; /* the request's: for what outlives the transaction */
+    struct arena *arena; /* the request's arena: for results that outlive the transaction */
     struct str name;
     struct blob_at at;
     struct conditions conditions;
@@ -21,13 +21,13 @@ struct blob_request {
     bool create_only; /* the caller may create but not overwrite */
     /* What the account retains (keep.h). */
     bool versioning;     /* previous versions */
-    struct str settings; /* the partition of the service's properties, with the retention of soft
-                            delete; absent: nothing is retained */
+    struct str settings; /* the partition of the service's properties, which contain the retention
+                            of soft delete; absent: nothing is retained */
     bool tracks_access;  /* the time of the last access is kept */
     bool of_expired;     /* for the sweeper: an expired blob still exists, and leases are ignored */
     struct str encryption_scope; /* absent: not said */
     bool wants_content;          /* read the row's body with the head */
-    struct engine_loan *loan;    /* with that: NULL, or where a loan of it may go */
+    struct engine_loan *loan;    /* with wants_content: NULL, or receives the loan of the body */
     struct tree_request path;    /* in a hierarchical container */
 };
 
@@ -38,20 +38,20 @@ struct blob {
                         a directory on the way is missing */
     struct blob_path parent; /* see struct tree_way */
     unsigned made;           /* the same */
-    struct blob_at at; /* which head it is: also the base's for the id of the current version */
+    struct blob_at at; /* which head was found: the base also for the id of the current version */
     struct str key;    /* of its head */
     struct str body;   /* the row's body, if it was requested or is new; else absent */
     bool lent;         /* the body stays until the request's loan ends */
-    bool stored;       /* there is a head, maybe of an uncommitted blob */
+    bool stored;       /* a head exists, maybe that of an uncommitted blob */
     bool exists;       /* there is a committed blob */
     struct blob_head head;
-    bool buried;            /* there is none, but a soft-deleted one */
+    bool buried;            /* it does not exist, but a soft-deleted one does */
     struct blob_head grave; /* that one's head */
-    struct str indexed;     /* the tags that the tag index has of it */
+    struct str indexed;     /* the tags under which the tag index has it */
     struct blob_times {
         int64_t until, expires;
     } timed;                /* its state in the indexes of protect.h */
-    struct str indexed_key; /* and of which key, also in the tag index */
+    struct str indexed_key; /* the key that the indexes have for it, including the tag index */
     bool tracks_access;     /* as the request says */
     struct str scope;       /* BLOB_CREATE: the encryption scope of the new blob */
     bool soon;              /* it is read again soon, so its row stays in memory */
@@ -60,13 +60,13 @@ struct blob {
 };
 
 enum blob_use {
-    BLOB_READ,        /* must exist; a given lease id must match */
-    BLOB_READ_STORED, /* the same, of an uncommitted blob too */
-    BLOB_CREATE,      /* makes the blob or replaces its content */
-    BLOB_CHANGE,      /* must exist */
-    BLOB_ALTER,       /* the same for what a policy protects: content changed in place, metadata */
-    BLOB_STAGE,       /* Put Block: takes no conditions, need not exist */
-    BLOB_DELETE,      /* must exist, be it uncommitted */
+    BLOB_READ,          /* must exist; a given lease id must match */
+    BLOB_READ_STORED,   /* the same, of an uncommitted blob too */
+    BLOB_CREATE,        /* makes the blob or replaces its content */
+    BLOB_CHANGE,        /* must exist */
+    BLOB_ALTER,         /* the same for changes that a policy forbids: content in place, metadata */
+    BLOB_STAGE,         /* Put Block: takes no conditions, need not exist */
+    BLOB_DELETE,        /* must exist, be it uncommitted */
     BLOB_CHANGE_SHARED, /* Snapshot: a write that a lease does not hinder */
     BLOB_LEASE,         /* must exist; the operation checks the lease itself */
     BLOB_COPY_END,      /* Abort Copy: must exist, and may have a copy pending */
@@ -91,7 +91,7 @@ struct err blob_load(struct txn *t, const struct blob_request *request, struct b
 /* Decodes a blob's row into `blob`; an absent row is a missing blob. The key must be set. For code
  * that does not use blob_open (sweepers). */
 struct err blob_take_row(struct blob *blob, struct str row);
-/* The head is what its row has: so are the indexes. */
+/* The head is as stored in its row, and the indexes match it. */
 void blob_note_indexed(struct blob *blob);
 
 /* Saves a write: sets a new ETag and time, and removes an ended lease, and the copy state unless

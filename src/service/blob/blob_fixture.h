@@ -48,7 +48,7 @@ struct str bf_etag(struct blob_fixture *f, int64_t etag);
 /* Bytes that differ by position and seed. */
 struct str bf_bytes(struct blob_fixture *f, size_t n, unsigned seed);
 
-/* The account soft-deletes for that many days; 0: no more. */
+/* Sets the account's soft-delete retention to this many days; 0: off. */
 void bf_retain(struct blob_fixture *f, unsigned days, bool permanent_delete);
 
 /* ---- operations; what they give lives in the fixture's arena ---- */
@@ -78,7 +78,7 @@ struct err bf_commit(struct blob_fixture *f, struct blob_request request, const 
  * uncommitted, "%" where there are only versions, "/" prefixes as they are), each followed by a
  * blank. */
 struct str bf_list(struct blob_fixture *f, struct blob_list_args args);
-/* One page of it, which may be refused. */
+/* One page of the listing, which may be refused. */
 struct err bf_try_list(struct blob_fixture *f, struct blob_list_args args);
 /* "id=size " of both lists, "|" between them. */
 struct str bf_blocks(struct blob_fixture *f, struct blob_request request);
@@ -99,7 +99,7 @@ struct str bf_dump(struct blob_fixture *f);
 size_t bf_rows(struct blob_fixture *f);
 /* All heads of the blob, in the form of bf_list, without the names. */
 struct str bf_kinds(struct blob_fixture *f, const char *name);
-/* Deletes what has expired, until nothing has. */
+/* Deletes expired items until none is left. */
 void bf_expire(struct blob_fixture *f);
 /* Sweeps until there is nothing left to do. */
 void bf_sweep(struct blob_fixture *f);

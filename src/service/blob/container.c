@@ -130,7 +130,7 @@ struct err blob_create_container(struct txn *t, void *arg)
     touch(t, &c);
     give(args, &c);
     if (c.hierarchical)
-        TRY(tree_make_root(t, &c, args->owner));
+        TRY(path_tree_make_root(t, &c, args->owner));
     return container_save(t, &c);
 }
 
@@ -138,7 +138,7 @@ struct err blob_create_container(struct txn *t, void *arg)
 static struct err remove_rows(struct txn *t, const struct container *c)
 {
     struct sweep_item item = {.kind = SWEEP_INCARNATION, .incarnation = c->incarnation};
-    return sweep_add(t, &item);
+    return blob_sweep_add(t, &item);
 }
 
 /* Keeps the container under another key; only its lease ends. */

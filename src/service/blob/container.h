@@ -29,8 +29,9 @@ struct container {
     int64_t deleted_until;       /* a tombstone: the name cannot be reused before this time */
     uint64_t deleted_count;      /* number of retained deleted containers of the name */
     int64_t deleted;             /* of one of those: when it was deleted */
-    int64_t purge_at;            /* when it goes for good */
-    struct str moving; /* a path of it moves to another one (path/path_across.h); absent: none */
+    int64_t purge_at;            /* when it is deleted permanently */
+    struct str moving; /* describes a path that is moving to another container (path/path_across.h);
+                          absent: none */
     struct str hidden; /* in a view: the key of a head that has moved, up to its name; not stored */
 };
 

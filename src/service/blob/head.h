@@ -99,15 +99,15 @@ struct blob_head {
     unsigned page_rows; /* which kinds of rows its pages have: BLOB_PAGE_HAS_… */
     struct str page_voids;
     struct str page_clears; /* as page_clears.h encodes them; absent when none */
-    int64_t pages_at;       /* of a version: the last stamp whose pages it has; 0: see page.h */
-    bool sealed;            /* an append blob that grows no more */
-    struct str metadata;    /* as pairs.h encodes them; absent when none */
+    int64_t pages_at;    /* of a version: the last stamp whose pages belong to it; 0: see page.h */
+    bool sealed;         /* an append blob that is sealed */
+    struct str metadata; /* as pairs.h encodes them; absent when none */
     struct str tags;
     struct str copy; /* as copy_state.h encodes it; absent unless a copy created the blob */
     struct lease lease;
     int64_t version;  /* its version id; 0 if it was written while versioning was off */
     int64_t deleted;  /* when it was soft-deleted; 0: it was not */
-    int64_t purge_at; /* when it then goes for good */
+    int64_t purge_at; /* when a soft-deleted blob is deleted permanently */
     struct blob_protection protection;
     int64_t expires;             /* 0: never */
     int64_t accessed;            /* when it was last read or written, where that is tracked */

@@ -54,7 +54,7 @@ static struct err item_of(struct txn *t, const struct blob *blob, struct blob_at
     return blob_settle_content(t, blob->container.incarnation, blob->key, &item->head);
 }
 
-/* A row of the blob's, whichever it is. */
+/* One of the blob's rows, of any kind. */
 static struct err item_of_row(const struct container *container, struct str key, struct str row,
                               struct blob *out)
 {
@@ -277,7 +277,7 @@ struct err blob_note_past_pages(struct txn *t, const struct blob *blob)
     if (!blob_key_parse_head(blob->key, &name, &at))
         return err_new(ERR_CORRUPT);
     struct sweep_item item = {SWEEP_PAGES_PAST, blob->container.incarnation, blob->head.content};
-    return sweep_add_for(t, &item, name_from_key(txn_arena(t), name));
+    return blob_sweep_add_for(t, &item, name_from_key(txn_arena(t), name));
 }
 
 static struct err bury(struct txn *t, const struct service_retention *retention, struct blob *blob)

@@ -35,9 +35,9 @@ struct err blob_find_retention(struct txn *t, const struct blob_request *request
 /* Delete Blob of one head of any kind. *kept: it was retained. */
 struct err blob_take_away(struct txn *t, const struct blob_request *request,
                           const struct service_retention *retention, struct blob *blob, bool *kept);
-/* Goes for good. */
+/* Deletes it permanently. */
 struct err blob_remove(struct txn *t, struct blob *blob);
-/* One that is soft-deleted goes for good before its time. */
+/* Deletes a soft-deleted one permanently before its retention ends. */
 struct err blob_purge(struct txn *t, struct blob *blob);
 /* Pages that only removed snapshots and versions could see may be removed too. */
 struct err blob_note_past_pages(struct txn *t, const struct blob *blob);

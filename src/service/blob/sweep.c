@@ -53,12 +53,12 @@ static struct err add_note(struct txn *t, const struct sweep_item *item, struct 
     return txn_put(t, BLOB_KEY_SWEEP, STR(""));
 }
 
-struct err sweep_add(struct txn *t, const struct sweep_item *item)
+struct err blob_sweep_add(struct txn *t, const struct sweep_item *item)
 {
     return add_note(t, item, STR(""));
 }
 
-struct err sweep_add_with(struct txn *t, const struct sweep_item *item, struct str value)
+struct err blob_sweep_add_with(struct txn *t, const struct sweep_item *item, struct str value)
 {
     return add_note(t, item, value);
 }
@@ -72,21 +72,21 @@ static struct str prune_value(struct txn *t, struct str name, struct str from)
     return buf_str(&value);
 }
 
-struct err sweep_add_for(struct txn *t, const struct sweep_item *item, struct str name)
+struct err blob_sweep_add_for(struct txn *t, const struct sweep_item *item, struct str name)
 {
     return add_note(t, item, prune_value(t, name, STR("")));
 }
 
 /* The number is in the place of the stamp, which is always larger: so these sort first. */
-struct err sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t number,
-                          struct str name)
+struct err blob_sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t number,
+                               struct str name)
 {
     TRY(txn_put(t, item_key(txn_arena(t), number, item), prune_value(t, name, STR(""))));
     return txn_put(t, BLOB_KEY_SWEEP, STR(""));
 }
 
-struct err sweep_note_is_there(struct txn *t, int64_t stamp, const struct sweep_item *item,
-                               bool *there)
+struct err blob_sweep_note_is_there(struct txn *t, int64_t stamp, const struct sweep_item *item,
+                                    bool *there)
 {
     struct str row;
     TRY(txn_get(t, item_key(txn_arena(t), stamp, item), &row));
@@ -94,20 +94,20 @@ struct err sweep_note_is_there(struct txn *t, int64_t stamp, const struct sweep_
     return OK;
 }
 
-struct err sweep_remove(struct txn *t, int64_t stamp, const struct sweep_item *item)
+struct err blob_sweep_remove(struct txn *t, int64_t stamp, const struct sweep_item *item)
 {
     return txn_del(t, item_key(txn_arena(t), stamp, item));
 }
 
-struct err sweep_begin_staged(struct txn *t, int64_t stamp, const struct sweep_item *item)
+struct err blob_sweep_begin_staged(struct txn *t, int64_t stamp, const struct sweep_item *item)
 {
     struct sweep_item content = {SWEEP_CONTENT, item->incarnation, item->id};
     bool there;
-    TRY(sweep_note_is_there(t, stamp, item, &there));
+    TRY(blob_sweep_note_is_there(t, stamp, item, &there));
     if (!there)
         return OK;
-    TRY(sweep_remove(t, stamp, item));
-    return sweep_add(t, &content);
+    TRY(blob_sweep_remove(t, stamp, item));
+    return blob_sweep_add(t, &content);
 }
 
 /* ---- doing ---- */
@@ -271,7 +271,7 @@ static struct err sweep_item(struct txn *t, struct str key, struct str value,
     case SWEEP_MOVE:
         return OK;
     case SWEEP_PAGES_FOLD:
-        *budget = 0; /* not in a transaction: see sweep_work, which returns to it */
+        *budget = 0; /* not within this transaction: sweep_work does it afterwards */
         return OK;
     }
     return err_new(ERR_CORRUPT);
@@ -283,7 +283,7 @@ static struct err pass_staged(struct txn *t, const struct sweep_item *item, bool
     int64_t age = txn_now(t) - (int64_t)item->id;
     bool over = age > STAGED_SECONDS_MAX * TICKS_PER_SECOND;
     *left = *left || !over;
-    return over ? sweep_begin_staged(t, (int64_t)item->id, item) : OK;
+    return over ? blob_sweep_begin_staged(t, (int64_t)item->id, item) : OK;
 }
 
 static struct err pass_move(struct txn *t, struct str key, struct path_across_note *note,
@@ -532,7 +532,7 @@ static struct err expire_set(struct txn *t, const struct container *container, u
         }
     }
     struct sweep_item item = {SWEEP_BLOCKS, container->incarnation, id};
-    return sweep_add(t, &item);
+    return blob_sweep_add(t, &item);
 }
 
 static struct err expire_sets(struct txn *t, const struct container *container, struct cursor *c,

@@ -27,23 +27,23 @@ struct sweep_item {
 };
 
 /* Notes it, in the container's partition. */
-struct err sweep_add(struct txn *t, const struct sweep_item *item);
+struct err blob_sweep_add(struct txn *t, const struct sweep_item *item);
 /* With a value of the kind's own: SWEEP_MOVE. */
-struct err sweep_add_with(struct txn *t, const struct sweep_item *item, struct str value);
+struct err blob_sweep_add_with(struct txn *t, const struct sweep_item *item, struct str value);
 /* With the name of a blob and a number; added once, however often it is requested before it is
  * done: for SWEEP_PAGES_VOIDS and SWEEP_PAGES_FOLD, whose number is the chunk. */
-struct err sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t number,
-                          struct str name);
+struct err blob_sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t number,
+                               struct str name);
 /* The same with the name of a blob, for SWEEP_PAGES_PAST. */
-struct err sweep_add_for(struct txn *t, const struct sweep_item *item, struct str name);
+struct err blob_sweep_add_for(struct txn *t, const struct sweep_item *item, struct str name);
 
 /* A note by its stamp. */
-struct err sweep_note_is_there(struct txn *t, int64_t stamp, const struct sweep_item *item,
-                               bool *there);
-struct err sweep_remove(struct txn *t, int64_t stamp, const struct sweep_item *item);
+struct err blob_sweep_note_is_there(struct txn *t, int64_t stamp, const struct sweep_item *item,
+                                    bool *there);
+struct err blob_sweep_remove(struct txn *t, int64_t stamp, const struct sweep_item *item);
 /* No head will name the content of this SWEEP_STAGED note: remove it. Does nothing if there is no
  * such note. */
-struct err sweep_begin_staged(struct txn *t, int64_t stamp, const struct sweep_item *item);
+struct err blob_sweep_begin_staged(struct txn *t, int64_t stamp, const struct sweep_item *item);
 
 /* The position of a job on its way through all containers. It examines a few per step; after a
  * round it pauses, in proportion to the round's duration, so that it costs a few percent of one
@@ -55,7 +55,7 @@ struct blob_round {
 };
 
 /* Jobs for the sweeper; context is the job's struct blob_round. The first works on the notes. The
- * second finds uncommitted blocks that nobody touched for a week, expired blobs, and expired
+ * second finds uncommitted blocks that were not touched for a week, expired blobs, and expired
  * tombstones of containers. */
 struct err blob_sweep(struct store *store, void *context, struct sweep_report *report);
 struct err blob_expire(struct store *store, void *context, struct sweep_report *report);

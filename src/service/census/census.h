@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts what is in the store, for metrics: objects by kind, their bytes, and active leases.
- * Nothing is counted on writes: while somebody asks, the census scans the rows that name objects,
- * in bounded steps. A small store is counted again for each request; for a large one the last
- * complete scan is reported, with its age. The same on every engine and after any restart. */
+/* Counts the content of the store, for metrics: objects by kind, their bytes, and active leases.
+ * Nothing is counted on writes: while clients request the metrics, the census scans the rows that
+ * name objects, in bounded steps. A small store is counted again for each request; for a large
+ * one the last complete scan is reported, with its age. It works on every engine and after any
+ * restart. */
 #ifndef SERVICE_CENSUS_CENSUS_H
 #define SERVICE_CENSUS_CENSUS_H
 

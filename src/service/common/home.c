@@ -177,7 +177,8 @@ struct err home_mark(struct txn *t, void *arg)
     if (h == NULL)
         return OK;
     uint64_t epoch = atomic_load(&h->own_epoch);
-    /* Not in doubt: a new home may already have rewritten the marks, and would miss this one. */
+    /* Not while in doubt: a new home may already have rewritten the marks, and would miss this
+     * one. */
     return epoch == 0 || !home_holds(h) ? err_new(ERR_HOME_ELSEWHERE) : mark_as(h, t, epoch);
 }
 
@@ -293,7 +294,7 @@ static bool renew(struct home *h)
     struct lease_row now;
     if (err_is(error) ||
         err_is(engine_view(h->options.store->engine, h->options.lease, ENGINE_WAIT, look, &now)))
-        return true; /* the store is unreachable: nobody else can take it either */
+        return true; /* the store is unreachable: no other gateway can take the lease either */
     if (!is_ours(h, &now))
         return false;
     h->seen = now; /* an update of ours with an unknown outcome */

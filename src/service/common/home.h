@@ -47,16 +47,16 @@ struct home_options {
     struct str identity;           /* of this process; the caller's, for is_dead */
     bool may_own;                  /* it can be the home */
     int64_t (*mono_ms)(void *arg); /* NULL: clock_mono_ms */
-    /* Returns true if the process of that identity has certainly ended: then nobody waits for its
-     * lease. */
+    /* Returns true if the process of that identity has certainly ended: then no gateway waits for
+     * its lease to expire. */
     bool (*is_dead)(void *arg, struct str identity);
     /* On the thread that takes turns. */
     bool (*is_empty)(void *arg); /* true if nothing from earlier is left in memory */
     /* Called when all marks are ours: restores the saved state. After an error, move_out is called,
      * and move_in again later. */
     struct err (*move_in)(void *arg);
-    void (*move_out)(void *arg); /* discards everything in memory, changes nothing in the store */
-    void (*moved)(void *arg);    /* the home is another, or nobody's */
+    void (*move_out)(void *arg); /* discards everything in memory; does not change the store */
+    void (*moved)(void *arg);    /* the home is another gateway, or there is none */
     void *arg;
 };
 

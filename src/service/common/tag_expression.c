@@ -88,7 +88,7 @@ static bool is_tag_text(struct str text)
     return true;
 }
 
-/* A search refuses what no index can contain; a condition may compare with it. */
+/* A search refuses values that no index can contain; a condition may compare with them. */
 static bool check_step(struct parser *p, const struct tag_step *step)
 {
     if (!is_tag_text(step->name) || !is_tag_text(step->value))

@@ -5,8 +5,8 @@
  *     term       = "(" expression ")" | name operator 'value'
  *     operator   = "=" | "<>" | ">" | ">=" | "<" | "<="
  *     name       = an identifier, "anything in double quotes", or @container
- * A quote inside quotes is doubled. Values are compared as bytes; a tag that is not there makes its
- * comparison false, whichever it is. */
+ * A quote inside quotes is doubled. Values are compared as bytes. Any comparison with a missing tag
+ * is false. */
 #ifndef SERVICE_COMMON_TAG_EXPRESSION_H
 #define SERVICE_COMMON_TAG_EXPRESSION_H
 

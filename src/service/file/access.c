@@ -9,7 +9,7 @@ struct err file_check_path(const struct file_scope *s, struct arena *a, struct s
                            bool keep_dots, struct str *out)
 {
     struct path_rules rules = {.posix = s->share.protocol == SHARE_NFS, .keep_dots = keep_dots};
-    return path_check(a, path, &rules, out);
+    return file_path_check(a, path, &rules, out);
 }
 
 struct err file_claim(struct file_scope *s, struct file_request *r, const struct file_found *found,

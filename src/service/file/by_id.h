@@ -24,7 +24,7 @@ struct file_seen {
     bool exists;
     uint64_t id, parent;
     struct node node;
-    struct str path; /* as its names are stored; empty: the root */
+    struct str path; /* as the names are stored; empty: the root */
 };
 
 /* The common start: opens the share, and finds the node. ERR_SHARE_NOT_FOUND,

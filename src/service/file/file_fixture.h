@@ -33,7 +33,7 @@ void world_end(struct world *w);
 struct str world_share(struct world *w, const char *name, enum share_protocol protocol);
 void world_sweep(struct world *w);
 
-/* An update or a view of the share, as the front end drives it. */
+/* Runs an update or a view of the share, like the front end. */
 struct err world_update(struct world *w, engine_fn *fn, void *args);
 /* A write by path, which releases its claim. */
 struct err world_write(struct world *w, engine_fn *fn, void *args);

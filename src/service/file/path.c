@@ -27,7 +27,7 @@ static bool is_reserved(struct str name)
     return is_numbered(name, STR("LPT")) || is_numbered(name, STR("COM"));
 }
 
-struct err path_check_name(struct str name)
+struct err file_path_check_name(struct str name)
 {
     if (name.n == 0 || str_utf16_units(name) > PATH_NAME_UNITS_MAX)
         return err_new(ERR_INVALID_RESOURCE_NAME);
@@ -58,8 +58,8 @@ static struct str without_dots(struct str name, const struct path_rules *rules)
     return name;
 }
 
-struct err path_check(struct arena *a, struct str path, const struct path_rules *rules,
-                      struct str *out)
+struct err file_path_check(struct arena *a, struct str path, const struct path_rules *rules,
+                           struct str *out)
 {
     assert(out != NULL);
     struct buf kept = buf_in(a);
@@ -73,7 +73,7 @@ struct err path_check(struct arena *a, struct str path, const struct path_rules 
     (void)buf_reserve(&kept, path.n);
     while (str_given(rest)) {
         struct str name = without_dots(str_cut(&rest, '/'), rules);
-        TRY(rules->posix ? check_posix_name(name) : path_check_name(name));
+        TRY(rules->posix ? check_posix_name(name) : file_path_check_name(name));
         if (++depth > PATH_DEPTH_MAX)
             return err_new(ERR_INVALID_FILE_OR_DIRECTORY_PATH_NAME);
         if (kept.n > 0)

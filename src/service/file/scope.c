@@ -273,13 +273,13 @@ struct err file_keep_map(struct file_scope *s, struct file_found *found,
     n->voids = buf_str(&voids);
     if (m->void_count > 0) {
         note.kind = FILE_SWEEP_VOIDS;
-        TRY(sweep_note(s->txn, &note));
+        TRY(file_sweep_note(s->txn, &note));
     }
     if (!m->fold_wanted)
         return OK;
     note.kind = m->fold_soon ? FILE_SWEEP_FOLD : FILE_SWEEP_FOLD_QUIET;
     note.more = m->fold_chunk;
-    return sweep_note(s->txn, &note);
+    return file_sweep_note(s->txn, &note);
 }
 
 static struct err charge(struct file_scope *s, uint64_t before, uint64_t after)
@@ -321,5 +321,5 @@ struct err file_drop_content(struct file_scope *s, struct node *n)
     n->has_chunks = false;
     n->has_blocks = false;
     n->voids = STR_NONE;
-    return done ? OK : sweep_note(s->txn, &note);
+    return done ? OK : file_sweep_note(s->txn, &note);
 }

@@ -118,10 +118,10 @@ struct share_args {
     struct str acl;
     struct lease_request lease_request;
     enum share_delete_snapshots delete_snapshots;
-    int64_t
-        retention_ticks;   /* Delete Share: 0 removes it for good, unless the properties say else */
-    int64_t blocked_ticks; /* Delete Share: how long the name cannot be reused */
-    struct str properties; /* where the service's properties are; absent: not read */
+    int64_t retention_ticks; /* Delete Share: how long it can be restored; 0 deletes it permanently,
+                                unless the service's properties set a retention */
+    int64_t blocked_ticks;   /* Delete Share: how long the name cannot be reused */
+    struct str properties;   /* where the service's properties are; absent: not read */
     uint64_t deleted_version; /* Restore Share: which incarnation */
     /* out */
     struct share share;

@@ -245,7 +245,7 @@ static struct err delete_snapshot(struct txn *t, struct share_args *args, struct
             s->snapshots[kept++] = s->snapshots[i];
     s->snapshot_count = kept;
     TRY(txn_del(t, file_key_snapshot(txn_arena(t), s->incarnation, args->snapshot)));
-    TRY(sweep_note(t, &note));
+    TRY(file_sweep_note(t, &note));
     return share_save(t, s);
 }
 
@@ -308,7 +308,7 @@ struct err file_delete_share(struct txn *t, void *arg)
     uint64_t deleted_count = s.deleted_count;
     if (retention == 0) {
         struct sweep_note note = {.kind = FILE_SWEEP_SHARE, .incarnation = s.incarnation};
-        TRY(sweep_note(t, &note));
+        TRY(file_sweep_note(t, &note));
         return leave_name(t, deleted_count, args->blocked_ticks);
     }
     s.deleted = txn_now(t);

@@ -41,23 +41,23 @@ static bool note_of_key(struct str key, struct sweep_note *out)
     return reader_done(&r);
 }
 
-struct err sweep_note_with(struct txn *t, const struct sweep_note *note, struct str value)
+struct err file_sweep_note_with(struct txn *t, const struct sweep_note *note, struct str value)
 {
     TRY(txn_put(t, note_key(txn_arena(t), note), value));
     return txn_put(t, FILE_KEY_SWEEP, STR(""));
 }
 
-struct err sweep_note(struct txn *t, const struct sweep_note *note)
+struct err file_sweep_note(struct txn *t, const struct sweep_note *note)
 {
-    return sweep_note_with(t, note, STR(""));
+    return file_sweep_note_with(t, note, STR(""));
 }
 
-struct err sweep_note_read(struct txn *t, const struct sweep_note *note, struct str *value)
+struct err file_sweep_note_read(struct txn *t, const struct sweep_note *note, struct str *value)
 {
     return txn_get(t, note_key(txn_arena(t), note), value);
 }
 
-struct err sweep_note_drop(struct txn *t, const struct sweep_note *note)
+struct err file_sweep_note_drop(struct txn *t, const struct sweep_note *note)
 {
     return txn_del(t, note_key(txn_arena(t), note));
 }
@@ -101,7 +101,7 @@ static struct err sweep_content(struct txn *t, struct step *step)
         TRY(interval_remove(&m, SWEEP_ROWS, &done));
     }
     step->removed += SWEEP_ROWS;
-    return done ? sweep_note_drop(t, &step->note) : OK;
+    return done ? file_sweep_note_drop(t, &step->note) : OK;
 }
 
 static struct err sweep_voids(struct txn *t, struct step *step)
@@ -119,7 +119,7 @@ static struct err sweep_voids(struct txn *t, struct step *step)
         TRY(file_keep_map(&s, &file, &m));
         TRY(file_put(&s, &file));
     }
-    return done ? sweep_note_drop(t, &step->note) : OK;
+    return done ? file_sweep_note_drop(t, &step->note) : OK;
 }
 
 /* ---- rows that nothing names ---- */
@@ -178,7 +178,7 @@ static struct err sweep_share(struct txn *t, struct step *step)
     static const char KINDS[] = {'e', 'i', 'n', 'm', 'p', 'x', 'o', 'Y'};
     struct arena *a = txn_arena(t);
     struct removal m = {.budget = SWEEP_ROWS, .next = STR_NONE};
-    TRY(sweep_note_read(t, &step->note, &m.from));
+    TRY(file_sweep_note_read(t, &step->note, &m.from));
     for (size_t i = 0; i < sizeof KINDS; i++) {
         struct str rows = file_key_kind(a, KINDS[i], step->note.incarnation);
         struct buf past = buf_in(a);
@@ -189,7 +189,7 @@ static struct err sweep_share(struct txn *t, struct step *step)
     }
     step->removed += SWEEP_ROWS - m.budget;
     return str_given(m.next) ? txn_put(t, note_key(a, &step->note), m.next)
-                             : sweep_note_drop(t, &step->note);
+                             : file_sweep_note_drop(t, &step->note);
 }
 
 /* ---- the past ---- */
@@ -230,7 +230,7 @@ static struct err sweep_past(struct txn *t, struct step *step, const struct file
     struct str position = c->valid ? arena_copy(a, c->key) : STR_NONE;
     cursor_close(c);
     return str_given(position) ? txn_put(t, note_key(a, &step->note), position)
-                               : sweep_note_drop(t, &step->note);
+                               : file_sweep_note_drop(t, &step->note);
 }
 
 static struct err sweep_history(struct txn *t, struct step *step)
@@ -240,8 +240,8 @@ static struct err sweep_history(struct txn *t, struct step *step)
     bool found;
     TRY(open_scope(t, step->note.incarnation, &s, &found));
     if (!found)
-        return sweep_note_drop(t, &step->note);
-    TRY(sweep_note_read(t, &step->note, &from));
+        return file_sweep_note_drop(t, &step->note);
+    TRY(file_sweep_note_read(t, &step->note, &from));
     return sweep_past(t, step, &s, from);
 }
 
@@ -277,7 +277,7 @@ static struct err open_fold(struct txn *t, void *arg, struct interval_map **map)
 static struct err drop_fold_note(struct txn *t, void *arg)
 {
     const struct fold_step *f = arg;
-    return sweep_note_drop(t, &f->note);
+    return file_sweep_note_drop(t, &f->note);
 }
 
 static struct err keep_fold(struct txn *t, void *arg)
@@ -454,7 +454,7 @@ static struct err purge(struct txn *t, struct cursor *c, uint64_t *removed)
     struct sweep_note note = {.kind = FILE_SWEEP_SHARE, .incarnation = deleted.incarnation};
     ++*removed;
     TRY(txn_del(t, file_key_deleted(txn_arena(t), deleted.incarnation)));
-    return sweep_note(t, &note);
+    return file_sweep_note(t, &note);
 }
 
 /* Removes the row in a share's place once it is empty. */

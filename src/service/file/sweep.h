@@ -26,11 +26,11 @@ struct sweep_note {
 };
 
 /* Adds the note, in the share's partition. Adding the same note again changes nothing. */
-struct err sweep_note(struct txn *t, const struct sweep_note *note);
+struct err file_sweep_note(struct txn *t, const struct sweep_note *note);
 /* Adds a note with data; reads its data (absent: no such note); and removes it. */
-struct err sweep_note_with(struct txn *t, const struct sweep_note *note, struct str value);
-struct err sweep_note_read(struct txn *t, const struct sweep_note *note, struct str *value);
-struct err sweep_note_drop(struct txn *t, const struct sweep_note *note);
+struct err file_sweep_note_with(struct txn *t, const struct sweep_note *note, struct str value);
+struct err file_sweep_note_read(struct txn *t, const struct sweep_note *note, struct str *value);
+struct err file_sweep_note_drop(struct txn *t, const struct sweep_note *note);
 
 /* The position of a job that examines a few shares per step, in rounds. */
 struct file_round {

@@ -99,7 +99,7 @@ static struct err load_pages(struct search *f, const uint64_t *ids, size_t count
         f->pages = l;
         wanted[n++] = (struct page_wanted){ids[i], &l->page, &l->found};
     }
-    return page_load_many(f->t, f->s, wanted, n);
+    return queue_page_load_many(f->t, f->s, wanted, n);
 }
 
 static struct err search_page(struct search *f, uint64_t id, struct loaded **out)
@@ -364,7 +364,7 @@ static struct err show(struct txn *t, const struct queue_state *s, const struct 
         .dequeue_count = slot->dequeues,
         .receipt = queue_receipt_make(number, slot->receipt),
     };
-    TRY(page_show(t, s, &c->at->page, c->slot, &m->inserted, &text));
+    TRY(queue_page_show(t, s, &c->at->page, c->slot, &m->inserted, &text));
     m->text = arena_copy(get->arena, text);
     return OK;
 }
@@ -398,8 +398,8 @@ static struct err hand_out(struct txn *t, struct queue_state *s, const struct ch
                            struct queue_get_messages *get)
 {
     struct slot *slot = &c->at->page.slots[c->slot];
-    TRY(page_show_at(t, s, &c->at->page, c->slot,
-                     txn_now(t) + get->visibility_s * TICKS_PER_SECOND));
+    TRY(queue_page_show_at(t, s, &c->at->page, c->slot,
+                           txn_now(t) + get->visibility_s * TICKS_PER_SECOND));
     slot->receipt = (uint64_t)txn_stamp(t);
     slot->dequeues++;
     c->at->changed = true;
@@ -413,7 +413,7 @@ static struct err take(struct txn *t, struct queue_state *s, const struct search
     s->head = f->head;
     s->visible_from = f->visible_from;
     for (struct expired *e = f->expired; e != NULL; e = e->next) {
-        TRY(page_remove(t, s, &e->message.at->page, e->message.slot));
+        TRY(queue_page_remove(t, s, &e->message.at->page, e->message.slot));
         e->message.at->changed = true;
     }
     get->messages = ARENA_ARRAY(get->arena, struct queue_message, found->count);
@@ -421,7 +421,7 @@ static struct err take(struct txn *t, struct queue_state *s, const struct search
         TRY(hand_out(t, s, &found->messages[i], get));
     for (struct loaded *l = f->pages; l != NULL; l = l->next)
         if (l->changed)
-            TRY(page_finish(t, s, &l->page));
+            TRY(queue_page_finish(t, s, &l->page));
     return queue_state_save(t, s);
 }
 

@@ -34,7 +34,7 @@ static bool add_queue(struct str partition, struct str value, void *arg)
 
 static struct err see_pages(struct txn *t, struct queue_inspect *out, size_t pages_max);
 
-/* Pages go when all their messages are gone, so the first page of the log has the oldest. */
+/* A page is deleted with its last message, so the first page of the log has the oldest message. */
 static struct err find_oldest(struct txn *t, void *arg)
 {
     int64_t *oldest = arg;
@@ -78,7 +78,7 @@ static struct err see_slot(struct txn *t, const struct queue_state *s, struct pa
         out->next = number;
         return OK;
     }
-    TRY(page_show(t, s, page, slot, &inserted, &text));
+    TRY(queue_page_show(t, s, page, slot, &inserted, &text));
     bool with_text = out->texts && text.n <= QUEUE_INSPECT_TEXT_MAX - out->text_bytes;
     if (out->whole && !with_text) {
         out->cut = true;
@@ -103,7 +103,7 @@ static struct err see_page(struct txn *t, const struct queue_state *s, uint64_t 
 {
     struct page page;
     bool found;
-    TRY(page_load(t, s, id, &page, &found));
+    TRY(queue_page_load(t, s, id, &page, &found));
     for (unsigned i = 0; found && i < page.count; i++)
         TRY(see_slot(t, s, &page, i, out));
     return OK;

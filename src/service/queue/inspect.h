@@ -36,7 +36,7 @@ struct queue_inspect {
     struct arena *arena;
     bool timed_only; /* only messages that have a next-visible time */
     bool texts;      /* include the texts */
-    bool whole;      /* rather fewer messages than one without its text */
+    bool whole;      /* return fewer messages rather than one without its text */
     uint64_t from;   /* the number of the message to begin with; see next */
     struct queue_seen *messages;
     size_t count;

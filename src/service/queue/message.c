@@ -35,9 +35,9 @@ struct err queue_put_message(struct txn *t, void *arg)
     uint64_t number;
     s.count++;
     if (put->visibility_s == 0)
-        TRY(page_append(t, &s, &entry, &number));
+        TRY(queue_page_append(t, &s, &entry, &number));
     else
-        TRY(page_put_delayed(t, &s, &entry, visible, &number));
+        TRY(queue_page_put_delayed(t, &s, &entry, visible, &number));
     put->message = (struct queue_message){
         .id = queue_id_make(&s, number),
         .inserted = entry.inserted,
@@ -57,7 +57,7 @@ static struct err load_held(struct txn *t, const struct queue_state *s,
     bool found;
     if (change->names_none || !queue_id_number(s, &change->id, &number))
         return err_new(ERR_MESSAGE_NOT_FOUND);
-    TRY(page_load(t, s, page_of(number), page, &found));
+    TRY(queue_page_load(t, s, page_of(number), page, &found));
     *slot = slot_of(number);
     if (!found || *slot >= page->count || page->slots[*slot].gone ||
         page->slots[*slot].expires <= txn_now(t))
@@ -80,11 +80,11 @@ struct err queue_update_message(struct txn *t, void *arg)
     TRY(queue_state_load(t, &s));
     TRY(load_held(t, &s, change, &page, &slot));
     if (str_given(change->text))
-        TRY(page_set_text(t, &s, &page, slot, change->text));
+        TRY(queue_page_set_text(t, &s, &page, slot, change->text));
     change->next_visible = time_after(txn_now(t), change->visibility_s);
-    TRY(page_show_at(t, &s, &page, slot, change->next_visible));
+    TRY(queue_page_show_at(t, &s, &page, slot, change->next_visible));
     page.slots[slot].receipt = (uint64_t)txn_stamp(t);
-    TRY(page_finish(t, &s, &page));
+    TRY(queue_page_finish(t, &s, &page));
     change->new_receipt = queue_receipt_make(number_of(page.id, slot), page.slots[slot].receipt);
     return queue_state_save(t, &s);
 }
@@ -98,8 +98,8 @@ struct err queue_delete_message(struct txn *t, void *arg)
     unsigned slot;
     TRY(queue_state_load(t, &s));
     TRY(load_held(t, &s, change, &page, &slot));
-    TRY(page_remove(t, &s, &page, slot));
-    TRY(page_finish(t, &s, &page));
+    TRY(queue_page_remove(t, &s, &page, slot));
+    TRY(queue_page_finish(t, &s, &page));
     return queue_state_save(t, &s);
 }
 

@@ -120,8 +120,8 @@ static bool may_have_slots(const struct queue_state *s, uint64_t id)
     return !in_log(id) || id < s->untouched;
 }
 
-struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, struct page *page,
-                     bool *found)
+struct err queue_page_load(struct txn *t, const struct queue_state *s, uint64_t id,
+                           struct page *page, bool *found)
 {
     assert(found != NULL);
     struct queue_key key = queue_key_of(s, KEY_SLOTS, id);
@@ -149,8 +149,8 @@ static struct err page_take(struct page *page, struct str slots, struct str put,
     return !*found || page_decode(put, page) ? OK : err_new(ERR_CORRUPT);
 }
 
-struct err page_load_many(struct txn *t, const struct queue_state *s, struct page_wanted *wanted,
-                          size_t count)
+struct err queue_page_load_many(struct txn *t, const struct queue_state *s,
+                                struct page_wanted *wanted, size_t count)
 {
     assert(wanted != NULL || count == 0);
     struct arena *a = txn_arena(t);
@@ -175,8 +175,8 @@ struct err page_load_many(struct txn *t, const struct queue_state *s, struct pag
     return OK;
 }
 
-struct err page_show(struct txn *t, const struct queue_state *s, struct page *page, unsigned slot,
-                     int64_t *inserted, struct str *text)
+struct err queue_page_show(struct txn *t, const struct queue_state *s, struct page *page,
+                           unsigned slot, int64_t *inserted, struct str *text)
 {
     assert(slot < page->count);
     struct page_entry e = {.inserted = 0};
@@ -282,8 +282,8 @@ static struct err put_page(struct txn *t, struct queue_state *s, uint64_t id, st
     return e->expires < expires_at ? move_expiry(t, s, id, expires_at, e->expires) : OK;
 }
 
-struct err page_append(struct txn *t, struct queue_state *s, const struct page_entry *e,
-                       uint64_t *number)
+struct err queue_page_append(struct txn *t, struct queue_state *s, const struct page_entry *e,
+                             uint64_t *number)
 {
     assert(s->exists);
     struct str row;
@@ -296,16 +296,16 @@ struct err page_append(struct txn *t, struct queue_state *s, const struct page_e
     return put_page(t, s, page_of(*number), row, e);
 }
 
-struct err page_put_delayed(struct txn *t, struct queue_state *s, const struct page_entry *e,
-                            int64_t visible, uint64_t *number)
+struct err queue_page_put_delayed(struct txn *t, struct queue_state *s, const struct page_entry *e,
+                                  int64_t visible, uint64_t *number)
 {
     assert(s->exists);
     *number = QUEUE_NUMBER_DELAYED | s->delayed++ << PAGE_SHIFT;
     struct page page = {.id = page_of(*number), .count = 1, .expires_at = e->expires};
     page.slots[0] = (struct slot){.expires = e->expires, .receipt = e->receipt};
     TRY(put_page(t, s, page.id, STR_NONE, e));
-    TRY(page_show_at(t, s, &page, 0, visible));
-    return page_finish(t, s, &page);
+    TRY(queue_page_show_at(t, s, &page, 0, visible));
+    return queue_page_finish(t, s, &page);
 }
 
 /* ---- changing ---- */
@@ -343,8 +343,8 @@ static struct err drop_visible(struct txn *t, const struct queue_state *s, const
     return txn_del(t, queue_key_str(&key));
 }
 
-struct err page_show_at(struct txn *t, struct queue_state *s, struct page *page, unsigned slot,
-                        int64_t time)
+struct err queue_page_show_at(struct txn *t, struct queue_state *s, struct page *page,
+                              unsigned slot, int64_t time)
 {
     assert(slot < page->count);
     TRY(drop_visible(t, s, page, slot));
@@ -358,8 +358,8 @@ struct err page_show_at(struct txn *t, struct queue_state *s, struct page *page,
     return txn_insert(t, &(struct engine_row){.key = queue_key_str(&key), .value = STR("")});
 }
 
-struct err page_set_text(struct txn *t, const struct queue_state *s, struct page *page,
-                         unsigned slot, struct str text)
+struct err queue_page_set_text(struct txn *t, const struct queue_state *s, struct page *page,
+                               unsigned slot, struct str text)
 {
     assert(slot < page->count);
     struct queue_key key = queue_key_of(s, KEY_TEXT, number_of(page->id, slot));
@@ -367,7 +367,7 @@ struct err page_set_text(struct txn *t, const struct queue_state *s, struct page
     return txn_put(t, queue_key_str(&key), text);
 }
 
-struct err page_remove(struct txn *t, struct queue_state *s, struct page *page, unsigned slot)
+struct err queue_page_remove(struct txn *t, struct queue_state *s, struct page *page, unsigned slot)
 {
     assert(!page->slots[slot].gone);
     if (s->count == 0)
@@ -428,7 +428,7 @@ static struct err page_drop(struct txn *t, struct queue_state *s, const struct p
     return OK;
 }
 
-struct err page_finish(struct txn *t, struct queue_state *s, struct page *page)
+struct err queue_page_finish(struct txn *t, struct queue_state *s, struct page *page)
 {
     assert(txn_writable(t));
     uint64_t end = number_of(page->id + 1, 0);
@@ -438,7 +438,7 @@ struct err page_finish(struct txn *t, struct queue_state *s, struct page *page)
     return all_gone(page) ? page_drop(t, s, page) : slots_save(t, s, page);
 }
 
-struct err page_set_expiry(struct txn *t, struct queue_state *s, struct page *page)
+struct err queue_page_set_expiry(struct txn *t, struct queue_state *s, struct page *page)
 {
     int64_t earliest = QUEUE_EXPIRES_NEVER;
     for (unsigned i = 0; i < page->count; i++)

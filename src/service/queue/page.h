@@ -25,7 +25,7 @@ struct __attribute__((packed)) slot {
     unsigned char unused : 5;
     int64_t expires;
     int64_t next_visible; /* valid if timed */
-    uint64_t receipt;     /* stamp of the update that last delivered it, or put it */
+    uint64_t receipt;     /* the stamp of the update that last delivered the message, or put it */
     uint64_t dequeues;
 };
 static_assert(sizeof(struct slot) == 33, "as it is stored");
@@ -65,37 +65,39 @@ struct page_entry {
 
 /* Appends the message to the log, or stores it apart if it is delayed, and assigns its number.
  * The caller updates the count. */
-struct err page_append(struct txn *t, struct queue_state *s, const struct page_entry *entry,
-                       uint64_t *number);
-struct err page_put_delayed(struct txn *t, struct queue_state *s, const struct page_entry *entry,
-                            int64_t visible, uint64_t *number);
+struct err queue_page_append(struct txn *t, struct queue_state *s, const struct page_entry *entry,
+                             uint64_t *number);
+struct err queue_page_put_delayed(struct txn *t, struct queue_state *s,
+                                  const struct page_entry *entry, int64_t visible,
+                                  uint64_t *number);
 
 /* Sets *found to false if the page does not exist. */
-struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, struct page *page,
-                     bool *found);
+struct err queue_page_load(struct txn *t, const struct queue_state *s, uint64_t id,
+                           struct page *page, bool *found);
 /* Several pages, read together with the texts of their messages. */
 struct page_wanted {
     uint64_t id;
     struct page *page;
     bool *found;
 };
-struct err page_load_many(struct txn *t, const struct queue_state *s, struct page_wanted *wanted,
-                          size_t count);
+struct err queue_page_load_many(struct txn *t, const struct queue_state *s,
+                                struct page_wanted *wanted, size_t count);
 /* Loads what is needed to show a message. The text is borrowed from the transaction. */
-struct err page_show(struct txn *t, const struct queue_state *s, struct page *page, unsigned slot,
-                     int64_t *inserted, struct str *text);
+struct err queue_page_show(struct txn *t, const struct queue_state *s, struct page *page,
+                           unsigned slot, int64_t *inserted, struct str *text);
 
-/* Changes to a message. Call page_finish once after all changes to a page. */
-struct err page_show_at(struct txn *t, struct queue_state *s, struct page *page, unsigned slot,
-                        int64_t time);
-struct err page_set_text(struct txn *t, const struct queue_state *s, struct page *page,
-                         unsigned slot, struct str text);
+/* Changes to a message. Call queue_page_finish once after all changes to a page. */
+struct err queue_page_show_at(struct txn *t, struct queue_state *s, struct page *page,
+                              unsigned slot, int64_t time);
+struct err queue_page_set_text(struct txn *t, const struct queue_state *s, struct page *page,
+                               unsigned slot, struct str text);
 /* Removes the message and decrements the count. */
-struct err page_remove(struct txn *t, struct queue_state *s, struct page *page, unsigned slot);
+struct err queue_page_remove(struct txn *t, struct queue_state *s, struct page *page,
+                             unsigned slot);
 /* Writes the changes, or deletes the page if no message is left. */
-struct err page_finish(struct txn *t, struct queue_state *s, struct page *page);
+struct err queue_page_finish(struct txn *t, struct queue_state *s, struct page *page);
 /* Recomputes the e row's time from the messages that are left. */
-struct err page_set_expiry(struct txn *t, struct queue_state *s, struct page *page);
+struct err queue_page_set_expiry(struct txn *t, struct queue_state *s, struct page *page);
 
 /* Message ids and receipts. An id contains the incarnation and the message's number. A receipt
  * contains the stamp and enough of the number that it does not fit another message. */

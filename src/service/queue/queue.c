@@ -135,7 +135,7 @@ static struct err count_expired_pages(struct txn *t, const struct queue_state *s
         struct page page;
         bool found;
         TRY(queue_key_read(c->key, &time, &id));
-        TRY(page_load(t, s, id, &page, &found));
+        TRY(queue_page_load(t, s, id, &page, &found));
         for (unsigned i = 0; found && i < page.count; i++)
             *count += !page.slots[i].gone && page.slots[i].expires <= txn_now(t);
         TRY(cursor_next(c));

@@ -109,10 +109,10 @@ enum queue_key_kind {
 
 enum { KEY_HEAD_BYTES = 10, KEY_NUMBERED_BYTES = KEY_HEAD_BYTES + 8, KEY_TIMED_BYTES = 26 };
 
-/* Every operation makes several keys: in place, so that no bytes are copied that have only just
- * been written, for which a processor waits.
+/* Every operation makes several keys. They are built in place: copying bytes that have just been
+ * written would stall the processor.
  *
- * Where all rows of an incarnation begin. */
+ * Returns where all rows of an incarnation begin. */
 static inline struct queue_key queue_key_incarnation(uint64_t incarnation)
 {
     struct queue_key k;

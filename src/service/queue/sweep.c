@@ -27,17 +27,17 @@ static struct err sweep_page(struct txn *t, struct queue_state *s, uint64_t id, 
 {
     struct page page;
     bool found;
-    TRY(page_load(t, s, id, &page, &found));
+    TRY(queue_page_load(t, s, id, &page, &found));
     if (!found)
         return err_new(ERR_CORRUPT);
     for (unsigned i = 0; i < page.count; i++) {
         if (page.slots[i].gone || page.slots[i].expires > txn_now(t))
             continue;
-        TRY(page_remove(t, s, &page, i));
+        TRY(queue_page_remove(t, s, &page, i));
         (*removed)++;
     }
-    TRY(page_set_expiry(t, s, &page));
-    return page_finish(t, s, &page);
+    TRY(queue_page_set_expiry(t, s, &page));
+    return queue_page_finish(t, s, &page);
 }
 
 static struct err sweep_expired_rows(struct txn *t, struct queue_state *s, struct cursor *c,

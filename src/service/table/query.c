@@ -130,7 +130,7 @@ static struct err look_at(struct query_run *run, const struct key_position *at)
     return OK;
 }
 
-/* The row is of a table of the same name that was deleted, and not yet swept away. */
+/* The row belongs to a deleted table of the same name, and was not removed yet. */
 static struct err leave_other_table(struct query_run *run, struct str pk, int order)
 {
     struct key_position at = {pk, STR("")};

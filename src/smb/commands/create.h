@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CREATE: opens or makes a file or directory.
+/* CREATE: opens or creates a file or directory.
  *
- *   read (create_request.c) → look for the path → what is there: register in the open-file table,
- *   then look again, or overwrite                → answer
- *   what is not there: make it and register it in one transaction → answer
+ *   parse (create_request.c) → look up the path →
+ *   if it exists: register in the open-file table, then look it up again, or overwrite it → answer
+ *   if it does not: create it and register it in one transaction → answer
  *
- * An open registers first and trusts only what it sees in the rows after that: pass.h has the
- * argument. */
+ * An open registers first and trusts only the rows that it reads after that: pass.h has the proof.
+ */
 #ifndef SMB_COMMANDS_CREATE_H
 #define SMB_COMMANDS_CREATE_H
 

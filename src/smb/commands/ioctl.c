@@ -57,7 +57,7 @@ void smb_control_answer(struct smb_control *c, struct str output, uint32_t statu
 
 /* ---- the negotiation ---- */
 
-/* Detects a man in the middle who changed the negotiation before signing began. */
+/* Detects an attacker in the middle that changed the negotiation before signing began. */
 static void validate_negotiate(struct smb_control *c)
 {
     struct smb_conn *conn = c->q->conn;

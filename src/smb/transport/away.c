@@ -138,7 +138,7 @@ static void receive_rest(struct loop_task *task)
     come_back(c, received);
 }
 
-/* Messages of less than twice the minimum hardly pay for the thread switch. */
+/* A thread switch does not pay off for messages smaller than twice the minimum. */
 bool smb_is_received_away(const struct smb_conn *c)
 {
     size_t end = c->incoming->input->end;

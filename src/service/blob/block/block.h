@@ -19,7 +19,7 @@ struct block_set {
     uint64_t id_bytes; /* the length that all ids of the set have */
     int64_t touched;   /* ticks of the last Put Block */
     struct str small;  /* appends without separate rows (path_append.c) */
-    bool is_new;       /* there is no row of it yet */
+    bool is_new;       /* its row does not exist yet */
     uint64_t version;  /* changes whenever the set changes; 0: unknown */
     uint64_t removed;  /* the stamp of the last update that removed appends; 0: none did */
 };

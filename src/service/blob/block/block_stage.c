@@ -221,11 +221,11 @@ static struct err stage_step(struct txn *t, void *arg)
     if (step->next.content.id == 0) {
         step->next.content.id = (uint64_t)txn_stamp(t);
         struct sweep_item note = note_of(&step->next);
-        TRY(sweep_add(t, &note));
+        TRY(blob_sweep_add(t, &note));
     } else {
         bool there;
         struct sweep_item note = note_of(&step->next);
-        TRY(sweep_note_is_there(t, (int64_t)step->next.content.id, &note, &there));
+        TRY(blob_sweep_note_is_there(t, (int64_t)step->next.content.id, &note, &there));
         if (!there)
             return err_new(ERR_STAGE_STALE);
     }
@@ -280,7 +280,7 @@ static struct err give_up(struct txn *t, void *arg)
 {
     assert(txn_writable(t));
     const struct sweep_item *note = arg;
-    return sweep_begin_staged(t, (int64_t)note->id, note);
+    return blob_sweep_begin_staged(t, (int64_t)note->id, note);
 }
 
 void block_stage_drop(struct store *store, struct str partition, const struct block_stage *stage)
@@ -326,10 +326,10 @@ struct err block_stage_take(struct txn *t, const struct block_stage *stage, stru
         return err_new(ERR_STAGE_STALE);
     if (stage->missing)
         return err_new(ERR_INVALID_BLOCK_LIST);
-    TRY(sweep_note_is_there(t, (int64_t)stage->content.id, &note, &there));
+    TRY(blob_sweep_note_is_there(t, (int64_t)stage->content.id, &note, &there));
     if (!there)
         return err_new(ERR_STAGE_STALE);
-    TRY(sweep_remove(t, (int64_t)stage->content.id, &note));
+    TRY(blob_sweep_remove(t, (int64_t)stage->content.id, &note));
     *out = stage->content;
     return blob_drop_blocks(t, blob->container.incarnation, &blob->head);
 }

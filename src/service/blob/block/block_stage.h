@@ -45,7 +45,7 @@ struct block_stage {
     struct block_content content; /* so far; id 0: no step has run */
     size_t done;                  /* entries */
     struct str list;              /* the row of the new block list that is being filled */
-    bool missing;                 /* a block is not there: nothing more was staged */
+    bool missing;                 /* a block is missing: nothing more was staged */
 };
 
 /* Stages the list; waits for the store. If it cannot (the container is missing, for example),

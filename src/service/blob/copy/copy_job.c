@@ -183,7 +183,7 @@ struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job
                          const struct blob_copy_state *state)
 {
     struct blob_head *head = &blob->head;
-    /* The next copy rewrites all of it; earlier snapshots are not affected. */
+    /* The next copy rewrites the whole content; earlier snapshots are not affected. */
     if (state->incremental)
         return OK;
     if (job->type == BLOB_PAGE) {
@@ -197,7 +197,7 @@ struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job
         return OK;
     }
     struct sweep_item item = {SWEEP_CONTENT, blob->container.incarnation, job->content};
-    return job->rows == 0 ? OK : sweep_add(t, &item);
+    return job->rows == 0 ? OK : blob_sweep_add(t, &item);
 }
 
 /* ---- going on ---- */

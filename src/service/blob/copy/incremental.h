@@ -16,13 +16,13 @@ struct blob_patch {
 struct blob_incremental_args {
     struct blob_request request;
     struct guid id;
-    struct str url; /* of the source's snapshot, as the blob is to tell it */
+    struct str url; /* the URL of the source's snapshot, as the copy state shows it */
     struct blob_source source;
     /* Made by blob_incremental_find. */
-    int64_t since; /* the snapshot of the source that the blob is at; 0: none */
+    int64_t since; /* the source's snapshot that the blob was last copied from; 0: none */
     struct blob_patch *patches;
     size_t patch_count;
-    bool whole; /* the patches are all there is to do */
+    bool whole; /* the patches complete the copy */
     /* out */
     struct blob_head head;
     enum blob_copy_status status;

@@ -23,12 +23,12 @@ struct err blob_pages_keep(struct txn *t, const struct blob_request *request, st
     if (m->void_count > 0) {
         interval_voids_encode(&voids, m);
         head->page_voids = buf_str(&voids);
-        TRY(sweep_add_once(t, &item, 0, request->name));
+        TRY(blob_sweep_add_once(t, &item, 0, request->name));
     }
     if (!m->fold_wanted)
         return OK;
     item.kind = SWEEP_PAGES_FOLD;
-    return sweep_add_once(t, &item, m->fold_chunk, request->name);
+    return blob_sweep_add_once(t, &item, m->fold_chunk, request->name);
 }
 
 /* Finds the blob of the note; *found is false if it was deleted or has other pages now. */

@@ -210,7 +210,7 @@ static struct err find_entry(struct tree_listing *l, uint64_t directory, struct 
     static const struct blob_at base = {.item = BLOB_BASE};
     struct arena *a = txn_arena(l->txn);
     struct str row;
-    struct str name = tree_entry_name(a, directory, name_from_key(a, leaf));
+    struct str name = path_tree_entry_name(a, directory, name_from_key(a, leaf));
     struct str key = blob_key_head(a, l->container->incarnation, name, &base);
     TRY(txn_get(l->txn, key, &row));
     *found = str_given(row) && !container_hides(l->container, key);
@@ -285,7 +285,7 @@ static struct err list_directory(struct tree_listing *l, const struct blob_path 
         return pass_over_closed(l);
     if (l->levels == LEVELS_MAX)
         return err_new(ERR_PATH_IS_TOO_DEEP);
-    struct str in = tree_entry_name(a, directory->id, STR(""));
+    struct str in = path_tree_entry_name(a, directory->id, STR(""));
     struct buf keys = buf_in(a);
     buf_put(&keys, blob_key_heads(a, l->container->incarnation, in));
     v.head_bytes = keys.n;
@@ -314,7 +314,7 @@ static struct err find_directory(struct tree_listing *l, struct str path, struct
     struct str row;
     struct blob_head head;
     *found = false;
-    TRY(tree_resolve(l->txn, l->container, &request, path, false, &way));
+    TRY(path_tree_resolve(l->txn, l->container, &request, path, false, &way));
     if (!str_given(way.name))
         return OK;
     struct str key =

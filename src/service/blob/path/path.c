@@ -139,7 +139,7 @@ static struct err make(struct txn *t, struct path_create_args *args, struct blob
     if (directory && !blob->container.hierarchical)
         properties.metadata = path_mark(txn_arena(t), properties.metadata);
     if (directory && is_new && blob->container.hierarchical)
-        blob->head.path.id = tree_new_id(t, blob->made);
+        blob->head.path.id = path_tree_new_id(t, blob->made);
     blob_set_properties(t, blob, &properties);
     blob->head.type = type;
     if (blob->container.hierarchical)

@@ -34,7 +34,7 @@ struct path_create_args {
     int64_t expiry_ticks;
     /* out */
     struct blob_written written;
-    bool existed, existed_as_directory; /* for who is refused */
+    bool existed, existed_as_directory; /* set before a refusal, too */
 };
 /* Creates a file or, with request.path.directory, a directory. An existing file is emptied; an
  * existing directory keeps its entries. ERR_PATH_CONFLICT; ERR_HIERARCHICAL_NAMESPACE_NOT_ENABLED
@@ -108,7 +108,7 @@ struct path_recursive_args {
     size_t max; /* paths of this call, 1 to PATH_RECURSIVE_MAX */
     bool force; /* continues after paths that cannot be changed */
     struct str continuation;
-    struct path_failure *failures; /* room for max and one more */
+    struct path_failure *failures; /* has space for max and one more */
     /* out */
     size_t directories, files, failure_count;
     struct str next; /* absent: all is done */

@@ -203,7 +203,7 @@ static struct err begin_move(struct txn *t, void *arg)
     container.moving = buf_str(&bytes);
     TRY(container_save(t, &container));
     struct sweep_item note = {SWEEP_MOVE, container.incarnation, m->mark.move};
-    return sweep_add(t, &note);
+    return blob_sweep_add(t, &note);
 }
 
 /* Registers the move in the destination, so that its rows are removed if it is given up. */
@@ -223,7 +223,7 @@ static struct err come_in(struct txn *t, struct across *m, const struct containe
     TRY(txn_put(t, counter, buf_str(&count)));
     struct sweep_item note = {SWEEP_MOVE, container->incarnation,
                               carry_id(m->incoming, CARRY_HOLDER)};
-    return sweep_add_with(t, &note, key);
+    return blob_sweep_add_with(t, &note, key);
 }
 
 /* Step 3: renames it from the directory that no path leads to. */
@@ -233,8 +233,8 @@ static struct err place(struct txn *t, struct across *m, const struct container 
     struct arena *a = txn_arena(t);
     struct blob source = {.container = *container, .at = BASE};
     struct str row;
-    source.name = tree_entry_name(a, carry_id(m->incoming, CARRY_HOLDER),
-                                  tree_last_name(m->args->source.name));
+    source.name = path_tree_entry_name(a, carry_id(m->incoming, CARRY_HOLDER),
+                                       path_tree_last_name(m->args->source.name));
     source.key = blob_key_head(a, container->incarnation, source.name, &BASE);
     TRY(txn_get(t, source.key, &row));
     TRY(blob_take_row(&source, row));
@@ -277,7 +277,7 @@ static struct err end_move(struct txn *t, void *arg)
 static struct err drop_incoming(struct txn *t, const struct sweep_item *note)
 {
     struct sweep_item tree = {SWEEP_TREE, note->incarnation, note->id};
-    return sweep_add(t, &tree);
+    return blob_sweep_add(t, &tree);
 }
 
 struct giving_up {
@@ -296,7 +296,7 @@ static struct err give_up(struct txn *t, void *arg)
         return OK;
     if (move.state == MOVE_UNKNOWN) { /* the note only removes the row later */
         struct sweep_item note = {SWEEP_MOVE, 0, 0};
-        TRY(sweep_add_with(t, &note, key));
+        TRY(blob_sweep_add_with(t, &note, key));
     }
     return move_save(t, key, MOVE_GIVEN_UP);
 }
@@ -363,7 +363,7 @@ struct rescue {
     struct arena *arena;
     int64_t alone_since;
     struct mark mark;
-    bool stale; /* nobody carries the move on */
+    bool stale; /* no thread continues the move */
 };
 
 static struct err find_stale(struct txn *t, void *arg)

@@ -42,8 +42,7 @@ struct err path_across_settle(struct txn *t, struct container *container);
 
 /* Gives up an abandoned move out of a container, so that the next update of the container can
  * settle it; otherwise changes nothing. Waits for the store. For the sweeper, and for updates that
- * were refused (run/run.c), so that nobody waits for a move of a server that was killed and
- * restarted. */
+ * were refused (run/run.c), so that no update waits for a move of a server that was killed. */
 struct err path_across_rescue(struct store *store, struct str partition);
 
 /* The sweeper's note of a move. */

@@ -275,7 +275,7 @@ static struct err read_directory(struct txn *t, struct carry *c, bool *full)
     struct arena *a = txn_arena(t);
     const struct carry_directory *d = &c->directories[c->next.read];
     struct name_read n = {.c = c, .txn = t, .directory = d->number};
-    struct str prefix = blob_key_heads(a, c->incarnation, tree_entry_name(a, d->id, STR("")));
+    struct str prefix = blob_key_heads(a, c->incarnation, path_tree_entry_name(a, d->id, STR("")));
     TRY(read_heads(&n, prefix, prefix.n, full));
     if (*full)
         return OK;
@@ -331,7 +331,7 @@ static struct err hold_pieces(struct txn *t, struct str row)
 static struct str entry_of(struct writing *w, uint32_t directory, struct str leaf)
 {
     struct arena *a = txn_arena(w->txn);
-    return tree_entry_name(a, carry_id(w->move, directory), name_from_key(a, leaf));
+    return path_tree_entry_name(a, carry_id(w->move, directory), name_from_key(a, leaf));
 }
 
 static struct err write_head(struct writing *w, const struct carried_row *row)

@@ -13,7 +13,7 @@ enum {
 };
 
 /* The id in the destination for a number. Other ids are stamps, or stamps shifted by eight bits
- * (tree_new_id): both leave the highest bit unused until the year 2084. */
+ * (path_tree_new_id): both leave the highest bit unused until the year 2084. */
 uint64_t carry_id(uint32_t move, uint32_t number);
 
 struct carried_row;

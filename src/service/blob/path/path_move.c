@@ -112,7 +112,7 @@ struct err path_remove(struct txn *t, struct blob *blob)
     if (!path->directory)
         return OK;
     struct sweep_item item = {SWEEP_TREE, blob->container.incarnation, path->id};
-    return sweep_add(t, &item);
+    return blob_sweep_add(t, &item);
 }
 
 struct err path_sweep_tree(struct txn *t, uint64_t incarnation, uint64_t directory,
@@ -122,14 +122,15 @@ struct err path_sweep_tree(struct txn *t, uint64_t incarnation, uint64_t directo
     struct blob in = {.container = {.incarnation = incarnation, .hierarchical = true}};
     struct cursor *c;
     struct err e = OK;
-    TRY(cursor_open(t, blob_key_heads(a, incarnation, tree_entry_name(a, directory, STR(""))), &c));
+    TRY(cursor_open(t, blob_key_heads(a, incarnation, path_tree_entry_name(a, directory, STR(""))),
+                    &c));
     while (!err_is(e) && *budget > 0 && c->valid) {
         struct blob item;
         e = item_of_row(&in, arena_copy(a, c->key), arena_copy(a, c->value), &item);
         if (!err_is(e))
             e = blob_remove(t, &item);
         if (!err_is(e) && item.head.path.directory)
-            e = sweep_add(t, &(struct sweep_item){SWEEP_TREE, incarnation, item.head.path.id});
+            e = blob_sweep_add(t, &(struct sweep_item){SWEEP_TREE, incarnation, item.head.path.id});
         --*budget;
         if (!err_is(e))
             e = cursor_next(c);
@@ -186,7 +187,7 @@ static struct err check_depth(const struct renaming *r)
 {
     const struct blob_path *from = &r->source.head.path;
     size_t depth = r->way.depth + 1;
-    if (!from->directory || depth <= tree_depth(r->args->source.name))
+    if (!from->directory || depth <= path_tree_depth(r->args->source.name))
         return OK;
     return depth + from->levels < TREE_DEPTH_MAX ? OK : err_new(ERR_PATH_IS_TOO_DEEP);
 }
@@ -196,7 +197,7 @@ static struct err find_destination(struct renaming *r, struct str path)
     struct blob_request request = r->args->destination;
     request.name = path;
     r->path = path;
-    TRY(tree_resolve(r->txn, &r->source.container, &request.path, path, false, &r->way));
+    TRY(path_tree_resolve(r->txn, &r->source.container, &request.path, path, false, &r->way));
     TRY(check_not_within(r));
     if (!str_given(r->way.name))
         return err_new(ERR_RENAME_DESTINATION_PARENT_PATH_NOT_FOUND);
@@ -218,7 +219,7 @@ static struct err find_final(struct renaming *r)
     struct buf inside = buf_in(txn_arena(r->txn));
     buf_put(&inside, r->args->destination.name);
     buf_putc(&inside, '/');
-    buf_put(&inside, tree_last_name(r->args->source.name));
+    buf_put(&inside, path_tree_last_name(r->args->source.name));
     return find_destination(r, buf_str(&inside));
 }
 
@@ -232,7 +233,7 @@ static struct err check_replaced(struct renaming *r)
         return OK;
     if (r->destination.name.n == 0)
         return err_new(ERR_PATH_ALREADY_EXISTS);
-    TRY(tree_is_empty(r->txn, r->destination.container.incarnation, to->id, &empty));
+    TRY(path_tree_is_empty(r->txn, r->destination.container.incarnation, to->id, &empty));
     return empty ? OK : err_new(ERR_PATH_ALREADY_EXISTS);
 }
 
@@ -286,7 +287,7 @@ struct err path_put_in_place(struct txn *t, struct path_rename_args *args,
         TRY(path_remove(t, &r.destination));
     TRY(path_move_heads(t, &r.source, r.destination.name, &as));
     if (r.source.head.path.directory)
-        TRY(tree_raise(t, &r.source.container, r.path, &r.way, 1 + r.source.head.path.levels));
+        TRY(path_tree_raise(t, &r.source.container, r.path, &r.way, 1 + r.source.head.path.levels));
     return blob_give(&args->destination, &r.source.head, &args->head);
 }
 
@@ -318,7 +319,7 @@ struct err path_check_removable(struct txn *t, const struct blob *blob, bool rec
         return err_new(ERR_OPERATION_NOT_SUPPORTED_ON_DIRECTORY);
     if (recursive)
         return OK;
-    TRY(tree_is_empty(t, blob->container.incarnation, blob->head.path.id, &empty));
+    TRY(path_tree_is_empty(t, blob->container.incarnation, blob->head.path.id, &empty));
     return empty ? OK : err_new(not_empty);
 }
 

@@ -156,14 +156,14 @@ void test_path_entry_names_have_the_id_in_hex(void)
 {
     struct arena a;
     arena_init(&a, SIZE_MAX);
-    CHECK_STR(tree_entry_name(&a, 0, STR("x")), STR("/x"));
+    CHECK_STR(path_tree_entry_name(&a, 0, STR("x")), STR("/x"));
     for (unsigned shift = 0; shift < 64; shift++) {
         for (uint64_t low = 0; low < 17; low++) {
             uint64_t id = (UINT64_C(0x123456789ABCDEF) + low) << shift;
             struct str want = arena_printf(&a, "%llx/x", (unsigned long long)id);
-            CHECK_STR(tree_entry_name(&a, id, STR("x")), id == 0 ? STR("/x") : want);
+            CHECK_STR(path_tree_entry_name(&a, id, STR("x")), id == 0 ? STR("/x") : want);
         }
-        CHECK_STR(tree_entry_name(&a, UINT64_C(1) << shift, STR("")),
+        CHECK_STR(path_tree_entry_name(&a, UINT64_C(1) << shift, STR("")),
                   arena_printf(&a, "%llx/", 1ULL << shift));
     }
     arena_release(&a);

@@ -108,7 +108,7 @@ struct err path_undelete(struct txn *t, void *arg)
     struct tree_way way;
     TRY(container_load(t, &container));
     TRY(find_deleted(t, args, &container, &deleted));
-    TRY(tree_resolve(t, &container, &args->request.path, args->request.name, true, &way));
+    TRY(path_tree_resolve(t, &container, &args->request.path, args->request.name, true, &way));
     TRY(blob_load(t, &args->request, &there));
     if (there.stored)
         return err_new(ERR_BLOB_ALREADY_EXISTS);
@@ -119,7 +119,7 @@ struct err path_undelete(struct txn *t, void *arg)
     TRY(txn_del(t, blob_key_timed(a, BLOB_TIMED_DELETED, head->purge_at, deleted.key)));
     TRY(blob_give(&args->request, head, &args->head));
     if (head->path.directory)
-        TRY(tree_raise(t, &container, args->request.name, &way, 1 + head->path.levels));
+        TRY(path_tree_raise(t, &container, args->request.name, &way, 1 + head->path.levels));
     return path_move_heads(t, &deleted, way.name, &as);
 }
 

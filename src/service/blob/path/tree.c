@@ -12,7 +12,7 @@ static const struct blob_at BASE = {.item = BLOB_BASE};
 
 /* ---- names ---- */
 
-struct str tree_entry_name(struct arena *a, uint64_t directory, struct str last)
+struct str path_tree_entry_name(struct arena *a, uint64_t directory, struct str last)
 {
     struct buf b = buf_in(a);
     (void)buf_reserve(&b, ID_HEX_MAX + 1 + last.n);
@@ -31,7 +31,7 @@ static bool next_name(struct str *rest, struct str *name)
     return false;
 }
 
-struct str tree_last_name(struct str path)
+struct str path_tree_last_name(struct str path)
 {
     struct str name, last = STR("");
     while (next_name(&path, &name))
@@ -39,7 +39,7 @@ struct str tree_last_name(struct str path)
     return last;
 }
 
-size_t tree_depth(struct str path)
+size_t path_tree_depth(struct str path)
 {
     struct str name;
     size_t depth = 0;
@@ -50,7 +50,7 @@ size_t tree_depth(struct str path)
 
 /* Stamps are ticks, which take 56 bits until the year 2198; and a path has fewer than 256
  * directories. */
-uint64_t tree_new_id(struct txn *t, unsigned n)
+uint64_t path_tree_new_id(struct txn *t, unsigned n)
 {
     uint64_t stamp = (uint64_t)txn_stamp(t);
     assert(stamp < 1ULL << 56 && n <= UINT8_MAX);
@@ -59,8 +59,8 @@ uint64_t tree_new_id(struct txn *t, unsigned n)
 
 /* ---- making ---- */
 
-struct err tree_new_path(struct txn *t, const struct tree_request *request,
-                         const struct blob_path *parent, struct blob_path *out)
+struct err path_tree_new_path(struct txn *t, const struct tree_request *request,
+                              const struct blob_path *parent, struct blob_path *out)
 {
     struct acl_birth birth = {.directory = request->directory,
                               .umask = request->has_umask ? request->umask : ACL_UMASK};
@@ -87,7 +87,7 @@ static struct err put_directory(struct txn *t, uint64_t incarnation, struct str 
     return txn_put(t, blob_key_head(txn_arena(t), incarnation, name, &BASE), buf_str(&row));
 }
 
-struct err tree_make_root(struct txn *t, const struct container *container, struct str owner)
+struct err path_tree_make_root(struct txn *t, const struct container *container, struct str owner)
 {
     struct blob_path root = {
         .directory = true, .id = TREE_ROOT, .mode = MODE_ROOT, .owner = owner, .group = owner};
@@ -146,9 +146,9 @@ static struct err make_directory(struct walk *w, struct str name)
     TRY(know_parent(w));
     if (!acl_allows(&w->way->parent, w->request->caller, ACL_WRITE | ACL_EXECUTE))
         return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
-    TRY(tree_new_path(w->txn, &plain, &w->way->parent, &path));
-    path.id = tree_new_id(w->txn, w->way->made++);
-    struct str entry = tree_entry_name(txn_arena(w->txn), w->directory, name);
+    TRY(path_tree_new_path(w->txn, &plain, &w->way->parent, &path));
+    path.id = path_tree_new_id(w->txn, w->way->made++);
+    struct str entry = path_tree_entry_name(txn_arena(w->txn), w->directory, name);
     w->directory = path.id;
     w->way->parent = path;
     return put_directory(w->txn, w->container->incarnation, entry, &path);
@@ -191,7 +191,7 @@ static struct err enter_root(struct walk *w)
     return str_given(w->row) ? check_passage(w) : err_new(ERR_CORRUPT);
 }
 
-/* Returns true if the directory of this row had enough already. */
+/* Sets *enough if the directory of this row already has that many levels. */
 static struct err raise_one(struct txn *t, struct str key, unsigned levels, bool *enough)
 {
     struct buf row = buf_in(txn_arena(t));
@@ -210,8 +210,8 @@ static struct err raise_one(struct txn *t, struct str key, unsigned levels, bool
     return txn_put(t, key, buf_str(&row));
 }
 
-struct err tree_raise(struct txn *t, const struct container *container, struct str path,
-                      const struct tree_way *way, unsigned levels)
+struct err path_tree_raise(struct txn *t, const struct container *container, struct str path,
+                           const struct tree_way *way, unsigned levels)
 {
     struct str names[TREE_DEPTH_MAX];
     size_t count = 0;
@@ -226,15 +226,15 @@ struct err tree_raise(struct txn *t, const struct container *container, struct s
         struct buf key = buf_in(txn_arena(t));
         blob_key_entry(&key, container->incarnation, in, names[i - 1]);
         TRY(raise_one(t, buf_str(&key), levels, &enough));
-        /* Those above a directory that is new do not count it yet. */
+        /* The directories above a new directory do not count it yet. */
         enough = enough && count - i >= way->made;
     }
     return OK;
 }
 
-struct err tree_resolve(struct txn *t, const struct container *container,
-                        const struct tree_request *request, struct str path, bool makes,
-                        struct tree_way *out)
+struct err path_tree_resolve(struct txn *t, const struct container *container,
+                             const struct tree_request *request, struct str path, bool makes,
+                             struct tree_way *out)
 {
     struct walk w = {.txn = t,
                      .container = container,
@@ -255,10 +255,10 @@ struct err tree_resolve(struct txn *t, const struct container *container,
         TRY(enter(&w, name, &on));
         name = next;
     }
-    out->name = on ? tree_entry_name(txn_arena(t), w.directory, name) : STR_NONE;
+    out->name = on ? path_tree_entry_name(txn_arena(t), w.directory, name) : STR_NONE;
     TRY(know_parent(&w));
     return makes && (out->made > 0 || request->directory)
-               ? tree_raise(t, container, path, out, request->directory ? 1 : 0)
+               ? path_tree_raise(t, container, path, out, request->directory ? 1 : 0)
                : OK;
 }
 
@@ -278,10 +278,10 @@ static struct err all_expired(struct txn *t, struct cursor *c, bool *out)
     return OK;
 }
 
-struct err tree_is_empty(struct txn *t, uint64_t incarnation, uint64_t directory, bool *out)
+struct err path_tree_is_empty(struct txn *t, uint64_t incarnation, uint64_t directory, bool *out)
 {
     struct arena *a = txn_arena(t);
-    struct str prefix = blob_key_heads(a, incarnation, tree_entry_name(a, directory, STR("")));
+    struct str prefix = blob_key_heads(a, incarnation, path_tree_entry_name(a, directory, STR("")));
     struct cursor *c;
     TRY(cursor_open(t, prefix, &c));
     struct err e = all_expired(t, c, out);

@@ -53,27 +53,27 @@ struct tree_way {
 /* Resolves a path; skips empty names between slashes. `makes`: creates missing directories. If one
  * of them is a file: ERR_PATH_CONFLICT if something is to be created, otherwise the path does not
  * exist. ERR_PATH_IS_TOO_DEEP; ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
-struct err tree_resolve(struct txn *t, const struct container *container,
-                        const struct tree_request *request, struct str path, bool makes,
-                        struct tree_way *out);
+struct err path_tree_resolve(struct txn *t, const struct container *container,
+                             const struct tree_request *request, struct str path, bool makes,
+                             struct tree_way *out);
 /* The name of an entry, in the transaction's arena. */
-struct str tree_entry_name(struct arena *a, uint64_t directory, struct str last);
+struct str path_tree_entry_name(struct arena *a, uint64_t directory, struct str last);
 /* The last name of a path; empty for the root. */
-struct str tree_last_name(struct str path);
+struct str path_tree_last_name(struct str path);
 /* The id of the n-th directory that the transaction creates. */
-uint64_t tree_new_id(struct txn *t, unsigned n);
+uint64_t path_tree_new_id(struct txn *t, unsigned n);
 /* Initialises a new path in the directory. */
-struct err tree_new_path(struct txn *t, const struct tree_request *request,
-                         const struct blob_path *parent, struct blob_path *out);
+struct err path_tree_new_path(struct txn *t, const struct tree_request *request,
+                              const struct blob_path *parent, struct blob_path *out);
 
 /* Raises the levels of the directories on the way, so that a directory with `levels` - 1 levels
  * below it may be at its end. */
-struct err tree_raise(struct txn *t, const struct container *container, struct str path,
-                      const struct tree_way *way, unsigned levels);
+struct err path_tree_raise(struct txn *t, const struct container *container, struct str path,
+                           const struct tree_way *way, unsigned levels);
 /* The number of names in a path. */
-size_t tree_depth(struct str path);
+size_t path_tree_depth(struct str path);
 
-struct err tree_make_root(struct txn *t, const struct container *container, struct str owner);
-struct err tree_is_empty(struct txn *t, uint64_t incarnation, uint64_t directory, bool *out);
+struct err path_tree_make_root(struct txn *t, const struct container *container, struct str owner);
+struct err path_tree_is_empty(struct txn *t, uint64_t incarnation, uint64_t directory, bool *out);
 
 #endif

@@ -25,7 +25,7 @@ struct search {
     struct str partition;
     struct tag_index_id id;
     struct str prefix; /* of its rows of the leading tag */
-    bool has_expired;  /* blobs that the sweeper has not come to */
+    bool has_expired; /* the index may contain expired blobs that the sweeper has not removed yet */
     /* Reused for each row, so that a long search needs no more memory than a short one. */
     struct buf probe_key;
     struct buf agreed;

@@ -38,10 +38,10 @@ static struct err put_whole_block(struct interval_map *m, uint32_t chunk, uint32
                                   const char *bytes)
 {
     struct block b = {.arena = txn_arena(m->rows->txn), .key = interval_block_key(m, chunk, index)};
-    block_add(&b, &(struct block_run){.length = INTERVAL_BLOCK_BYTES,
-                                      .stamp = txn_stamp(m->rows->txn),
-                                      .bytes = bytes});
-    return block_store(m, &b);
+    interval_block_add(&b, &(struct block_run){.length = INTERVAL_BLOCK_BYTES,
+                                               .stamp = txn_stamp(m->rows->txn),
+                                               .bytes = bytes});
+    return interval_block_store(m, &b);
 }
 
 static struct err put_block(struct interval_map *m, uint32_t chunk, uint32_t at, uint32_t length,
@@ -52,19 +52,19 @@ static struct err put_block(struct interval_map *m, uint32_t chunk, uint32_t at,
     struct block b;
     if (length == INTERVAL_BLOCK_BYTES && m->rows->kept_count == 0)
         return put_whole_block(m, chunk, index, bytes);
-    TRY(block_load(m, chunk, index, &b));
-    block_cut(&b, start, start + length);
-    block_add(&b, &(struct block_run){.start = start,
-                                      .length = length,
-                                      .stamp = txn_stamp(m->rows->txn),
-                                      .bytes = bytes});
-    return block_store(m, &b);
+    TRY(interval_block_load(m, chunk, index, &b));
+    interval_block_cut(&b, start, start + length);
+    interval_block_add(&b, &(struct block_run){.start = start,
+                                               .length = length,
+                                               .stamp = txn_stamp(m->rows->txn),
+                                               .bytes = bytes});
+    return interval_block_store(m, &b);
 }
 
-/* Small writes do not read their chunk's row, so nobody counts the blocks of a chunk. Instead a
- * small random part of them asks the background to examine the chunk: a chunk with many blocks
- * is chosen sooner or later. Folding data that is about to be overwritten is wasted, so it waits
- * for a quiet time, but not for ever: extents under the blocks stay allocated until then. */
+/* Small writes do not read their chunk's row, so the blocks of a chunk are not counted. Instead a
+ * small random part of the writes asks the background to examine the chunk: a chunk with many
+ * blocks is chosen sooner or later. Folding data that is about to be overwritten is wasted, so it
+ * waits for a quiet time, but not for ever: extents under the blocks stay allocated until then. */
 static void draw_lot(struct interval_map *m, uint32_t chunk)
 {
     uint64_t mixed = ((uint64_t)txn_stamp(m->rows->txn) + chunk) * 0x9E3779B97F4A7C15ULL;
@@ -114,12 +114,13 @@ static struct err cut_block_row(struct interval_map *m, struct vrow_cursor *c, u
         return err_new(ERR_CORRUPT);
     uint32_t start = (uint32_t)index * INTERVAL_BLOCK_BYTES;
     if (start >= from && start + INTERVAL_BLOCK_BYTES <= to)
-        return block_store(m, &b);
-    if (!interval_is_void(m, chunk, b.old.stamp) && !block_decode(b.old.payload, b.old.stamp, &b))
+        return interval_block_store(m, &b);
+    if (!interval_is_void(m, chunk, b.old.stamp) &&
+        !interval_block_decode(b.old.payload, b.old.stamp, &b))
         return err_new(ERR_CORRUPT);
-    block_cut(&b, from > start ? from - start : 0,
-              to - start < INTERVAL_BLOCK_BYTES ? to - start : INTERVAL_BLOCK_BYTES);
-    return block_store(m, &b);
+    interval_block_cut(&b, from > start ? from - start : 0,
+                       to - start < INTERVAL_BLOCK_BYTES ? to - start : INTERVAL_BLOCK_BYTES);
+    return interval_block_store(m, &b);
 }
 
 static struct err cut_blocks_with(struct interval_map *m, struct vrow_cursor *c, uint32_t chunk,
@@ -156,23 +157,25 @@ static struct err write_extent(struct interval_map *m, uint64_t offset, const st
     uint32_t length = (uint32_t)piece->length;
     struct chunk c;
     TRY(interval_cut_blocks(m, chunk, start, start + length));
-    TRY(chunk_load(m, chunk, &c));
-    chunk_cut(&c, start, start + length);
+    TRY(interval_chunk_load(m, chunk, &c));
+    interval_chunk_cut(&c, start, start + length);
     if (c.piece_count >= INTERVAL_PIECES_MAX)
         return err_new(ERR_SERVER_BUSY);
-    chunk_add(&c, &(struct chunk_piece){.start = start,
-                                        .length = length,
-                                        .extent = chunk_add_extent(&c, &piece->extent, claim),
-                                        .offset = piece->extent_offset,
-                                        .stamp = txn_stamp(m->rows->txn)});
+    interval_chunk_add(
+        &c, &(struct chunk_piece){.start = start,
+                                  .length = length,
+                                  .extent = interval_chunk_add_extent(&c, &piece->extent, claim),
+                                  .offset = piece->extent_offset,
+                                  .stamp = txn_stamp(m->rows->txn)});
     m->has_chunks = true;
-    if (c.piece_count > FOLD_PIECES || chunk_held_bytes(&c) > FOLD_WASTE * INTERVAL_CHUNK_BYTES) {
+    if (c.piece_count > FOLD_PIECES ||
+        interval_chunk_held_bytes(&c) > FOLD_WASTE * INTERVAL_CHUNK_BYTES) {
         m->fold_wanted = true;
         m->fold_soon = true; /* otherwise the chunk would become too fragmented to take more
                               * writes */
         m->fold_chunk = chunk;
     }
-    return chunk_store(m, &c);
+    return interval_chunk_store(m, &c);
 }
 
 static struct err write_piece(struct interval_map *m, uint64_t offset, const struct piece *piece,
@@ -202,11 +205,11 @@ static struct err cut_in_chunk(struct interval_map *m, uint32_t chunk, uint32_t 
 {
     struct chunk c;
     TRY(interval_cut_blocks(m, chunk, from, to));
-    TRY(chunk_load(m, chunk, &c));
+    TRY(interval_chunk_load(m, chunk, &c));
     if (!vrow_given(&c.old))
         return OK;
-    chunk_cut(&c, from, to);
-    return chunk_store(m, &c);
+    interval_chunk_cut(&c, from, to);
+    return interval_chunk_store(m, &c);
 }
 
 /* Removes the row (of either kind) at the cursor. */

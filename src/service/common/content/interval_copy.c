@@ -61,21 +61,21 @@ static struct err take_chunk(struct interval_map *to, uint32_t index, const stru
     struct arena *a = txn_arena(to->rows->txn);
     struct chunk from = {.arena = a};
     struct chunk c;
-    if (!chunk_decode(row->payload, row->stamp, &from))
+    if (!interval_chunk_decode(row->payload, row->stamp, &from))
         return err_new(ERR_CORRUPT);
     to->has_chunks = true;
-    TRY(chunk_load(to, index, &c));
-    chunk_cut(&c, 0, (uint32_t)INTERVAL_CHUNK_BYTES);
+    TRY(interval_chunk_load(to, index, &c));
+    interval_chunk_cut(&c, 0, (uint32_t)INTERVAL_CHUNK_BYTES);
     size_t first = c.extent_count;
     for (size_t i = 0; i < from.extent_count; i++)
-        (void)chunk_add_extent(&c, &from.extents[i].extent, PIECE_HOLD);
+        (void)interval_chunk_add_extent(&c, &from.extents[i].extent, PIECE_HOLD);
     for (size_t i = 0; i < from.piece_count; i++) {
         struct chunk_piece piece = from.pieces[i];
         piece.extent += (uint32_t)first;
         piece.stamp = txn_stamp(to->rows->txn);
-        chunk_add(&c, &piece);
+        interval_chunk_add(&c, &piece);
     }
-    return chunk_store(to, &c);
+    return interval_chunk_store(to, &c);
 }
 
 static struct err take_block(struct interval_map *to, uint32_t chunk, uint32_t index,
@@ -83,17 +83,17 @@ static struct err take_block(struct interval_map *to, uint32_t chunk, uint32_t i
 {
     struct block from = {.arena = txn_arena(to->rows->txn)};
     struct block b;
-    if (!block_decode(row->payload, row->stamp, &from))
+    if (!interval_block_decode(row->payload, row->stamp, &from))
         return err_new(ERR_CORRUPT);
     to->has_blocks = true;
-    TRY(block_load(to, chunk, index, &b));
-    block_cut(&b, 0, INTERVAL_BLOCK_BYTES);
+    TRY(interval_block_load(to, chunk, index, &b));
+    interval_block_cut(&b, 0, INTERVAL_BLOCK_BYTES);
     for (size_t i = 0; i < from.run_count; i++) {
         struct block_run run = from.runs[i];
         run.stamp = txn_stamp(to->rows->txn);
-        block_add(&b, &run);
+        interval_block_add(&b, &run);
     }
-    return block_store(to, &b);
+    return interval_block_store(to, &b);
 }
 
 struct err interval_copy_take(struct interval_map *to, struct str source_partition,

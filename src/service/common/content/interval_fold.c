@@ -29,10 +29,10 @@ static struct err survey_row(const struct interval_map *m, struct vrow_cursor *c
         return OK;
     }
     struct chunk chunk = {.arena = txn_arena(m->rows->txn)};
-    if (!chunk_decode(row->payload, row->stamp, &chunk))
+    if (!interval_chunk_decode(row->payload, row->stamp, &chunk))
         return err_new(ERR_CORRUPT);
     s->pieces = chunk.piece_count;
-    s->held = chunk_held_bytes(&chunk);
+    s->held = interval_chunk_held_bytes(&chunk);
     return OK;
 }
 
@@ -129,7 +129,7 @@ struct err interval_fold_copy(struct engine *e, struct interval_fold *f)
 
 static void put_parts(const struct interval_map *m, const struct interval_fold *f, struct chunk *c)
 {
-    uint32_t extent = chunk_add_extent(c, &f->extent, PIECE_ADOPT);
+    uint32_t extent = interval_chunk_add_extent(c, &f->extent, PIECE_ADOPT);
     uint32_t offset = 0;
     for (size_t i = 0; i < f->part_count;) {
         const struct interval_part *first = &f->parts[i];
@@ -139,13 +139,13 @@ static void put_parts(const struct interval_map *m, const struct interval_fold *
              i++)
             end += f->parts[i].piece.length;
         uint32_t length = (uint32_t)(end - first->start);
-        chunk_add(c, &(struct chunk_piece){
-                         .start = (uint32_t)(first->start % INTERVAL_CHUNK_BYTES),
-                         .length = length,
-                         .extent = extent,
-                         .offset = offset,
-                         .stamp = first->stamp,
-                     });
+        interval_chunk_add(c, &(struct chunk_piece){
+                                  .start = (uint32_t)(first->start % INTERVAL_CHUNK_BYTES),
+                                  .length = length,
+                                  .extent = extent,
+                                  .offset = offset,
+                                  .stamp = first->stamp,
+                              });
         offset += length;
     }
 }
@@ -160,10 +160,10 @@ struct err interval_fold_commit(struct interval_map *m, const struct interval_fo
     if (s.rows != f->rows || s.stamps != f->stamps || interval_is_void(m, f->chunk, 0))
         return OK;
     TRY(interval_cut_blocks(m, f->chunk, 0, (uint32_t)INTERVAL_CHUNK_BYTES));
-    TRY(chunk_load(m, f->chunk, &c));
-    chunk_cut(&c, 0, (uint32_t)INTERVAL_CHUNK_BYTES);
+    TRY(interval_chunk_load(m, f->chunk, &c));
+    interval_chunk_cut(&c, 0, (uint32_t)INTERVAL_CHUNK_BYTES);
     put_parts(m, f, &c);
-    TRY(chunk_store(m, &c));
+    TRY(interval_chunk_store(m, &c));
     m->has_chunks = true;
     *done = true;
     return OK;

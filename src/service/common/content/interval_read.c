@@ -85,7 +85,7 @@ static struct err take_chunk_row(struct walk *w, uint32_t index, const struct vr
 {
     if (!counts(w, index, row))
         return OK;
-    return chunk_decode(row->payload, row->stamp, &w->base) ? OK : err_new(ERR_CORRUPT);
+    return interval_chunk_decode(row->payload, row->stamp, &w->base) ? OK : err_new(ERR_CORRUPT);
 }
 
 /* Reports a block's runs, and the chunk's pieces before and between them. */
@@ -97,7 +97,7 @@ static struct err take_block_row(struct walk *w, uint32_t chunk, uint32_t index,
     if (!counts(w, chunk, row))
         return OK;
     b->run_count = 0;
-    if (!block_decode(row->payload, row->stamp, b))
+    if (!interval_block_decode(row->payload, row->stamp, b))
         return err_new(ERR_CORRUPT);
     for (size_t i = 0; i < b->run_count && !w->stop; i++) {
         uint64_t from = start + b->runs[i].start;

@@ -122,7 +122,7 @@ static bool decode_piece(struct reader *r, int64_t stamp, uint64_t *end, struct 
     return true;
 }
 
-bool chunk_decode(struct str payload, int64_t stamp, struct chunk *out)
+bool interval_chunk_decode(struct str payload, int64_t stamp, struct chunk *out)
 {
     struct reader r = reader_of(payload);
     uint64_t count = read_varint(&r);
@@ -137,7 +137,7 @@ bool chunk_decode(struct str payload, int64_t stamp, struct chunk *out)
     return reader_ok(&r);
 }
 
-struct err chunk_load(const struct interval_map *m, uint32_t index, struct chunk *out)
+struct err interval_chunk_load(const struct interval_map *m, uint32_t index, struct chunk *out)
 {
     assert(out != NULL);
     *out = (struct chunk){.arena = txn_arena(m->rows->txn)};
@@ -147,7 +147,7 @@ struct err chunk_load(const struct interval_map *m, uint32_t index, struct chunk
     TRY(vrow_get(m->rows, out->key, &out->old));
     if (!vrow_given(&out->old))
         return OK;
-    if (!chunk_decode(out->old.payload, out->old.stamp, out))
+    if (!interval_chunk_decode(out->old.payload, out->old.stamp, out))
         return err_new(ERR_CORRUPT);
     /* The extents of a void row still have to be dropped, but its pieces do not count. */
     if (interval_is_void(m, index, out->old.stamp))
@@ -155,7 +155,7 @@ struct err chunk_load(const struct interval_map *m, uint32_t index, struct chunk
     return OK;
 }
 
-void chunk_cut(struct chunk *c, uint32_t from, uint32_t to)
+void interval_chunk_cut(struct chunk *c, uint32_t from, uint32_t to)
 {
     assert(from < to && to <= INTERVAL_CHUNK_BYTES);
     struct chunk_piece *before = c->pieces;
@@ -190,7 +190,7 @@ void chunk_cut(struct chunk *c, uint32_t from, uint32_t to)
     }
 }
 
-void chunk_add(struct chunk *c, const struct chunk_piece *piece)
+void interval_chunk_add(struct chunk *c, const struct chunk_piece *piece)
 {
     (void)chunk_room(c);
     size_t at = c->piece_count - 1;
@@ -202,13 +202,13 @@ void chunk_add(struct chunk *c, const struct chunk_piece *piece)
     c->pieces[at] = *piece;
 }
 
-uint32_t chunk_add_extent(struct chunk *c, const struct extent *x, enum piece_claim claim)
+uint32_t interval_chunk_add_extent(struct chunk *c, const struct extent *x, enum piece_claim claim)
 {
     *chunk_extent_room(c) = (struct chunk_extent){.extent = *x, .fresh = true, .claim = claim};
     return (uint32_t)(c->extent_count - 1);
 }
 
-uint64_t chunk_held_bytes(const struct chunk *c)
+uint64_t interval_chunk_held_bytes(const struct chunk *c)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < c->extent_count; i++)
@@ -264,7 +264,7 @@ static struct err settle_extent(struct txn *t, const struct chunk_extent *x, boo
     return used ? OK : txn_extent(t, EXTENT_DROP, &x->extent);
 }
 
-struct err chunk_store(const struct interval_map *m, struct chunk *c)
+struct err interval_chunk_store(const struct interval_map *m, struct chunk *c)
 {
     assert(m->rows->at == VROW_LIVE);
     struct txn *t = m->rows->txn;
@@ -322,7 +322,7 @@ static struct block_run *block_room(struct block *b)
     return &b->runs[b->run_count++];
 }
 
-bool block_decode(struct str payload, int64_t stamp, struct block *out)
+bool interval_block_decode(struct str payload, int64_t stamp, struct block *out)
 {
     struct reader r = reader_of(payload);
     uint64_t count = read_varint(&r);
@@ -346,8 +346,8 @@ bool block_decode(struct str payload, int64_t stamp, struct block *out)
     return reader_done(&r);
 }
 
-struct err block_load(const struct interval_map *m, uint32_t chunk, uint32_t index,
-                      struct block *out)
+struct err interval_block_load(const struct interval_map *m, uint32_t chunk, uint32_t index,
+                               struct block *out)
 {
     assert(out != NULL);
     *out = (struct block){.arena = txn_arena(m->rows->txn)};
@@ -357,10 +357,10 @@ struct err block_load(const struct interval_map *m, uint32_t chunk, uint32_t ind
     TRY(vrow_get(m->rows, out->key, &out->old));
     if (!vrow_given(&out->old) || interval_is_void(m, chunk, out->old.stamp))
         return OK;
-    return block_decode(out->old.payload, out->old.stamp, out) ? OK : err_new(ERR_CORRUPT);
+    return interval_block_decode(out->old.payload, out->old.stamp, out) ? OK : err_new(ERR_CORRUPT);
 }
 
-void block_cut(struct block *b, uint32_t from, uint32_t to)
+void interval_block_cut(struct block *b, uint32_t from, uint32_t to)
 {
     assert(from < to && to <= INTERVAL_BLOCK_BYTES);
     struct block_run *before = b->runs;
@@ -388,7 +388,7 @@ void block_cut(struct block *b, uint32_t from, uint32_t to)
     }
 }
 
-void block_add(struct block *b, const struct block_run *run)
+void interval_block_add(struct block *b, const struct block_run *run)
 {
     (void)block_room(b);
     size_t at = b->run_count - 1;
@@ -429,7 +429,7 @@ static void block_encode(const struct interval_map *m, const struct block *b, st
         buf_put(out, (struct str){b->runs[i].bytes, b->runs[i].length});
 }
 
-struct err block_store(const struct interval_map *m, struct block *b)
+struct err interval_block_store(const struct interval_map *m, struct block *b)
 {
     assert(m->rows->at == VROW_LIVE);
     bool past;

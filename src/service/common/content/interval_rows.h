@@ -61,21 +61,21 @@ uint64_t interval_age(const struct interval_map *m, int64_t stamp);
 struct err interval_cut_blocks(struct interval_map *m, uint32_t chunk, uint32_t from, uint32_t to);
 
 /* ERR_CORRUPT. Reads nothing when the map has no chunks. */
-struct err chunk_load(const struct interval_map *m, uint32_t index, struct chunk *out);
-bool chunk_decode(struct str payload, int64_t stamp, struct chunk *out);
-void chunk_cut(struct chunk *c, uint32_t from, uint32_t to);
-void chunk_add(struct chunk *c, const struct chunk_piece *piece);
-uint32_t chunk_add_extent(struct chunk *c, const struct extent *x, enum piece_claim claim);
+struct err interval_chunk_load(const struct interval_map *m, uint32_t index, struct chunk *out);
+bool interval_chunk_decode(struct str payload, int64_t stamp, struct chunk *out);
+void interval_chunk_cut(struct chunk *c, uint32_t from, uint32_t to);
+void interval_chunk_add(struct chunk *c, const struct chunk_piece *piece);
+uint32_t interval_chunk_add_extent(struct chunk *c, const struct extent *x, enum piece_claim claim);
 /* Writes the row, or deletes it if no piece is left; updates the counts of the extents. */
-struct err chunk_store(const struct interval_map *m, struct chunk *c);
+struct err interval_chunk_store(const struct interval_map *m, struct chunk *c);
 /* Bytes of the extents that the row names. */
-uint64_t chunk_held_bytes(const struct chunk *c);
+uint64_t interval_chunk_held_bytes(const struct chunk *c);
 
-struct err block_load(const struct interval_map *m, uint32_t chunk, uint32_t index,
-                      struct block *out);
-bool block_decode(struct str payload, int64_t stamp, struct block *out);
-void block_cut(struct block *b, uint32_t from, uint32_t to);
-void block_add(struct block *b, const struct block_run *run);
-struct err block_store(const struct interval_map *m, struct block *b);
+struct err interval_block_load(const struct interval_map *m, uint32_t chunk, uint32_t index,
+                               struct block *out);
+bool interval_block_decode(struct str payload, int64_t stamp, struct block *out);
+void interval_block_cut(struct block *b, uint32_t from, uint32_t to);
+void interval_block_add(struct block *b, const struct block_run *run);
+struct err interval_block_store(const struct interval_map *m, struct block *b);
 
 #endif

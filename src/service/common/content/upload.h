@@ -10,7 +10,7 @@
 #include "service/common/store.h"
 
 enum {
-    UPLOAD_INLINE_MAX = 8 << 10, /* one row write can contain it: one flush, no extent */
+    UPLOAD_INLINE_MAX = 8 << 10, /* fits into one row: one flush, no extent */
 };
 
 /* The MD5 of a small body is computed when the body is complete, so that several can be computed in

@@ -56,7 +56,7 @@ static struct err save_under_way(struct txn *t, const struct sweep_note *note,
 {
     struct buf b = buf_in(txn_arena(t));
     record_write(&b, &FILE_COPY_RECORD, w);
-    return sweep_note_with(t, note, buf_str(&b));
+    return file_sweep_note_with(t, note, buf_str(&b));
 }
 
 static bool load_under_way(struct str value, struct under_way *w)
@@ -195,7 +195,7 @@ static struct err read_note(struct txn *t, void *arg)
 {
     struct copy_step *step = arg;
     struct str value;
-    TRY(sweep_note_read(t, step->note, &value));
+    TRY(file_sweep_note_read(t, step->note, &value));
     step->pending = str_given(value);
     if (!step->pending)
         return OK;
@@ -263,12 +263,12 @@ static struct err take_over(struct txn *t, void *arg)
     file_changes_begin(&step->changes, &step->arena);
     struct err error = file_scope_open_incarnation(t, step->note->incarnation, 0, &s);
     if (error.code == ERR_SHARE_NOT_FOUND)
-        return sweep_note_drop(t, step->note);
+        return file_sweep_note_drop(t, step->note);
     TRY(error);
     s.changes = &step->changes;
     TRY(file_find_id(&s, step->note->id, &found));
     if (!found.exists || found.node.copy.status != COPY_PENDING)
-        return sweep_note_drop(t, step->note);
+        return file_sweep_note_drop(t, step->note);
     if (!gone)
         TRY(take_rows(&s, step, &found, &gone));
     /* A row of a snapshot may just have become historic: the next step lists again, and also
@@ -286,7 +286,7 @@ static struct err take_over(struct txn *t, void *arg)
         TRY(save_under_way(t, step->note, &step->at));
     }
     if (found.node.copy.status != COPY_PENDING)
-        TRY(sweep_note_drop(t, step->note));
+        TRY(file_sweep_note_drop(t, step->note));
     TRY(file_put(&s, &found));
     return file_scope_close(&s);
 }
@@ -377,7 +377,7 @@ struct err file_abort_copy(struct txn *t, void *arg)
         return err_new(ERR_COPY_ID_MISMATCH);
     struct sweep_note note = {
         .kind = FILE_SWEEP_COPY, .incarnation = s.share.incarnation, .id = found.id};
-    TRY(sweep_note_drop(t, &note));
+    TRY(file_sweep_note_drop(t, &note));
     TRY(copy_foreign_drop(&s, found.id));
     TRY(file_drop_content(&s, &found.node));
     found.node.copy.status = COPY_ABORTED;

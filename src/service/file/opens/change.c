@@ -134,7 +134,7 @@ struct err file_note_modified(struct file_scope *s, const struct file_found *fou
                               struct str before)
 {
     struct node node;
-    /* If nobody watches, the row is not even decoded. */
+    /* If no client watches, the row is not even decoded. */
     if (s->changes == NULL || !s->changes->noted)
         return note(s, found, CHANGE_MODIFIED, 0);
     if (!node_decode(before, &node))

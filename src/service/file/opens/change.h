@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a transaction changes in the directory tree, for change notification (watch.h): recorded
- * while it runs, reported after its commit. If nobody watches, nothing is recorded. A client that
- * starts to watch between the transaction and its commit is told to scan everything again. */
+/* Records what a transaction changes in the directory tree, for change notification (watch.h), and
+ * reports it after the commit. If no client watches, nothing is recorded. A client that starts to
+ * watch between the transaction and its commit is told to scan everything again. */
 #ifndef SERVICE_FILE_OPENS_CHANGE_H
 #define SERVICE_FILE_OPENS_CHANGE_H
 
@@ -13,7 +13,7 @@ struct file_found;
 
 /* Owned by the front end's request, like the arena that holds the changes. */
 struct file_changes {
-    struct watches *watches; /* NULL: nobody to notify */
+    struct watches *watches; /* NULL: there is nobody to notify */
     struct arena *arena;
     uint64_t share;
     bool noted;   /* somebody watched when the transaction ran */

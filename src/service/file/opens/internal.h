@@ -160,7 +160,7 @@ struct opens_lease *opens_take_lease(struct opens *t, struct opens_file *f,
 struct opens_lease *opens_new_lease(struct opens *t, struct opens_file *f,
                                     const struct opens_request *request);
 void opens_drop_lease(struct opens *t, struct opens_lease *lease);
-/* Treats a break that nobody will answer as answered. */
+/* Treats a break that will not be answered as answered. */
 void opens_end_break(struct opens_lease *lease, struct opens_news *news);
 /* True for the handle's own cache, which its own operations do not break. */
 bool opens_is_own_cache(const struct opens_lease *lease, const struct opens_handle *h);

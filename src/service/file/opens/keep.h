@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SMB opens that survive the end of the process: what is stored of each, and how it is restored.
- * Until its client has reconnected, such an open is in the table as disconnected: its sharing
- * and its locks hold against everybody. */
+/* SMB opens that survive the end of the process: the stored state of each, and how it is restored.
+ * Until its client has reconnected, such an open is in the table as disconnected: its sharing and
+ * its locks are in force for all others. */
 #ifndef SERVICE_FILE_OPENS_KEEP_H
 #define SERVICE_FILE_OPENS_KEEP_H
 

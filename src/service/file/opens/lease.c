@@ -116,8 +116,8 @@ static unsigned grantable(const struct opens_file *f, const struct opens_request
 {
     struct company c = company_of(f, own);
     unsigned wished = request->cache;
-    /* Only R, RH, RW and RWH exist; a request without R gets nothing. Reads must observe locks,
-     * so nobody caches a file with locks. */
+    /* Only R, RH, RW and RWH exist; a request without R gets nothing. Reads must observe locks, so
+     * no client may cache a file with locks. */
     if ((wished & OPENS_CACHE_R) == 0 || request->directory || f->ranges != NULL)
         return OPENS_CACHE_NONE;
     if (c.others)
@@ -225,7 +225,7 @@ void opens_break_lease(struct opens_file *f, struct opens_lease *lease, unsigned
         return;
     lease->epoch++;
     tell_break(f, lease, to, needs_answer(lease->state), news);
-    /* A disconnected client learns it when it reconnects, and cannot answer before. */
+    /* A disconnected client is informed when it reconnects, and cannot answer before. */
     if (needs_answer(lease->state) && !opens_lease_is_away(lease)) {
         lease->breaking = true;
         lease->break_to = to;

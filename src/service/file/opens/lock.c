@@ -52,7 +52,7 @@ static void take_range(struct opens_file *f, struct opens_handle *h, const struc
                        struct opens_news *news)
 {
     opens_add_range(f, h, lock);
-    /* Reads must observe the lock from now on: nobody else may cache them. */
+    /* From now on reads must observe the lock, so no other client may cache them. */
     for (struct opens_lease *l = f->leases; l != NULL; l = l->next)
         if (!opens_is_own_cache(l, h))
             opens_break_lease(f, l, OPENS_CACHE_NONE, news);

@@ -518,7 +518,8 @@ bool opens_disconnect(struct opens *t, struct opens_handle *h)
     bool breaking = lease != NULL && lease->breaking;
     h->disconnected = !h->closing && (h->persistent || (caches && !breaking));
     bool stays = h->disconnected;
-    /* Nobody is left to answer: the client learns what it still holds when it reconnects. */
+    /* No connected client can answer: the client is informed about its remaining cache when it
+     * reconnects. */
     if (stays && breaking && opens_lease_is_away(lease))
         opens_end_break(h->lease, &news);
     opens_leave(t, &news);

@@ -179,8 +179,8 @@ void opens_io(struct opens *t, struct opens_handle *h, bool write);
 struct err opens_break_handles(struct opens *t, struct opens_handle *h, struct opens_wait *wait);
 /* Call when the timer for `wait` fires: takes the remaining caches by force; done is called. */
 void opens_wait_over(struct opens *t, struct opens_wait *wait);
-/* Call when a break with this epoch, sent through this handle, was not answered in time, even if
- * nobody waits for it: takes the cache. */
+/* Call when a break with this epoch, sent through this handle, was not answered in time, even if no
+ * request waits for it: takes the cache. */
 void opens_break_over(struct opens *t, struct opens_handle *h, uint16_t epoch);
 /* Removes the wait from the queue without calling done. False if done was or is being called. */
 bool opens_wait_cancel(struct opens *t, struct opens_wait *wait);
