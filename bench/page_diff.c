@@ -89,7 +89,6 @@ static double list_us(struct bench *b, struct str name, int64_t previous, size_t
 {
     struct blob_page_ranges_args args = {.request = blob_named(b, name),
                                          .max = BLOB_PAGE_RANGES_MAX,
-                                         .in_pool = true,
                                          .differences = previous != 0,
                                          .previous = previous};
     double before = cpu_us();
