@@ -60,7 +60,7 @@ OBJ   := $(SRC:%.c=$(B)/%.o) $(B)/page_files.o
 TOBJ  := $(TESTS:%.c=$(B)/%.o)
 BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
 
-.PHONY: FORCE all run install dist dist-all dist-deps test test-full test-cluster soak test-http check check-all deps test-deps unit bench bench-peers fuzz format format-check tidy tidy-quick cppcheck docs docs-site clean
+.PHONY: FORCE all bench-objects run install dist dist-all dist-deps test test-full test-cluster soak test-http check check-all deps test-deps unit bench bench-peers fuzz format format-check tidy tidy-quick cppcheck docs docs-site clean
 .DELETE_ON_ERROR:
 
 all: build/lazuli
@@ -284,6 +284,9 @@ test-full: test-deps
 test-cluster:
 	sh tools/deps.sh cluster
 	FULL=1 sh test/run.sh cluster
+
+# Compiled by `make test`, so that a change of the code cannot break a benchmark unnoticed.
+bench-objects: $(patsubst bench/%.c,$(B)/bench/%.o,$(wildcard bench/*.c bench/load/*.c))
 
 bench: all $(BENCH)
 	sh bench/run.sh

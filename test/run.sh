@@ -28,6 +28,7 @@ wants() {
 jobs=-j$((($(nproc) + 1) / 2))
 build_release_and_tsan() {
     if wants build unit node console docs dist smb cluster; then make $jobs all build/release/unit build/release/http_echo || return; fi
+    if wants build; then make $jobs bench-objects || return; fi
     if wants build power-cut; then make $jobs build/release/power_cut || return; fi
     if wants build unit-tsan; then make $jobs V=tsan build/tsan/unit || return; fi
 }
