@@ -16,14 +16,14 @@ const FLAT = 'flataccount';
 const folder = mkdtempSync(join(tmpdir(), 'lazuli-attacks-'));
 const file = (name) => join(folder, name);
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const [owner, mallory, alice, team, delegator, contributor] = Array.from({ length: 6 }, () => randomUUID());
+const [owner, mallory, alice, team, delegator, contributor, reader] = Array.from({ length: 7 }, () => randomUUID());
 const fs = uniqueName();
 
 let server;
 before(async () => {
     execFileSync(BIN, ['cert', file('cert.pem'), file('key.pem')]);
     writeFileSync(file('keys.json'), JSON.stringify({ keys: [{ ...rsa.publicKey.export({ format: 'jwk' }), kid: 'r', use: 'sig' }] }));
-    writeFileSync(file('roles'), `${owner} * * owner\n${delegator} * * delegator\n${contributor} * * contributor\n`);
+    writeFileSync(file('roles'), `${owner} * * owner\n${delegator} * * delegator\n${contributor} * * contributor\n${reader} * * reader\n`);
     server = await startServer({
         inMemory: true, services: ['blob'], dfs: true, env: { AZURITE_ACCOUNTS: `${ACCOUNT}:${KEY};${FLAT}:${KEY}` },
         args: ['--hns', ACCOUNT, '--cert', file('cert.pem'), '--key', file('key.pem'), '--oauth',
@@ -69,6 +69,9 @@ const rename = (from, to, options = {}) => call('PUT', to, { ...options, headers
 const acl = (path, text, headers = {}) => call('PATCH', path, { query: 'action=setAccessControl', headers: { 'x-ms-acl': text, ...headers } });
 const refused = (answer, what) => assert.equal(answer.status, 403, `${what}: ${answer.status} ${answer.text}`);
 const done = (answer, what) => assert.ok(answer.status < 300, `${what}: ${answer.status} ${answer.text}`);
+
+const setService = (account, body) => fetch(`https://127.0.0.1:${server.ports.blob}/${account}/?restype=service&comp=properties`, {
+    method: 'PUT', body, headers: { 'x-ms-version': '2023-11-03', Authorization: `Bearer ${token(owner)}` } });
 
 test('a SAS for a name is not one for the name without its slashes', async () => {
     const account = FLAT;
@@ -293,8 +296,7 @@ test('nobody becomes the superuser by being called so', async () => {
 test('a rename over a file loses nothing that an overwrite would keep', async () => {
     const account = FLAT;
     const policy = '<StorageServiceProperties><DeleteRetentionPolicy><Enabled>true</Enabled><Days>3</Days></DeleteRetentionPolicy></StorageServiceProperties>';
-    const service = (body) => fetch(`https://127.0.0.1:${server.ports.blob}/${account}/?restype=service&comp=properties`, {
-        method: 'PUT', body, headers: { 'x-ms-version': '2023-11-03', Authorization: `Bearer ${token(owner)}` } });
+    const service = (body) => setService(account, body);
     const listed = async (prefix) => [...(await get('', { account, query: `restype=container&comp=list&include=deleted,snapshots&prefix=${prefix}` })).text.matchAll(/<Name>([^<]*)<.*?<Content-Length>(\d+)</g)].map(([, name, size]) => `${name} ${size}`);
     assert.equal((await service(policy)).status, 202);
     done(await put('/keep/old', 'old', { account }), 'put');
@@ -362,4 +364,110 @@ test('renames make no tree deeper than a path may be', async () => {
     done(await make(`/tower0/${chain('x', 58)}`), 'tower');
     done(await make(`/tower1/${chain('x', 57)}`), 'tower');
     tooDeep(await move('/tower0', `/tower1/${chain('x', 57)}/m`), 'tower');
+});
+
+/** Turns soft delete on while `work` runs. */
+async function withSoftDelete(work) {
+    const policy = (on) => `<StorageServiceProperties><DeleteRetentionPolicy><Enabled>${on}</Enabled>${on ? '<AllowPermanentDelete>true</AllowPermanentDelete><Days>3</Days>' : ''}</DeleteRetentionPolicy></StorageServiceProperties>`;
+    assert.equal((await setService(ACCOUNT, policy(true))).status, 202);
+    try {
+        await work();
+    } finally {
+        assert.equal((await setService(ACCOUNT, policy(false))).status, 202);
+    }
+}
+
+test('who may not list a directory does not see what was deleted in it', () => withSoftDelete(async () => {
+    for (const path of ['/trash/open/told', '/trash/closed/secret', '/trash/closed/deep/secret', '/trash/gone/secret']) {
+        done(await put(path, 'x'), path);
+        done(await call('DELETE', path), path);
+    }
+    done(await call('DELETE', '/trash/gone'), 'gone');
+    for (const path of ['', '/trash', '/trash/open'])
+        done(await acl(path, 'user::rwx,group::---,other::r-x'), path);
+    done(await acl('/trash/closed', 'user::rwx,group::---,other::--x'), 'closed');
+    const names = async (as, query = '') => {
+        const answer = await get('', { as, query: `restype=container&comp=list&showonly=deleted&prefix=trash/${query}` });
+        assert.equal(answer.status, 200, answer.text);
+        return [...answer.text.matchAll(/<Name>([^<]*)</g)].map(([, name]) => name);
+    };
+    assert.deepEqual(await names(mallory), ['trash/gone', 'trash/open/told']);
+    assert.deepEqual(await names(mallory, 'closed/'), []);
+    assert.deepEqual(await names(mallory, 'closed/&delimiter=/'), []);
+    assert.deepEqual((await names(owner)).length, 5);
+    done(await acl('', 'user::rwx,group::---,other::r--'), 'root');
+    assert.deepEqual(await names(mallory), []);
+    assert.deepEqual(await names(mallory, '&delimiter=/'), []);
+    done(await acl('', 'user::rwx,group::---,other::--x'), 'root');
+}));
+
+test('who may not remove a file does not purge its snapshots either', () => withSoftDelete(async () => {
+    done(await put('/purge/f', 'x'), 'put');
+    const snapshot = (await call('PUT', '/purge/f', { service: 'blob', query: 'comp=snapshot' })).headers['x-ms-snapshot'];
+    done(await acl('/purge', 'user::rwx,group::---,other::--x'), 'purge');
+    done(await acl('', 'user::rwx,group::---,other::--x'), 'root');
+    const remove = (as, how = '') => call('DELETE', '/purge/f', { as, service: 'blob', query: `snapshot=${snapshot}${how}` });
+    refused(await remove(mallory), 'delete');
+    done(await remove(owner), 'delete');
+    refused(await remove(mallory, '&deletetype=permanent'), 'purge');
+    done(await remove(owner, '&deletetype=permanent'), 'purge');
+}));
+
+test('a role for the destination opens no way to the source', async () => {
+    done(await put('/way/inner/f', 'secret'), 'put');
+    done(await call('PUT', '/out', { query: 'resource=directory' }), 'out');
+    for (const [path, text] of [['', `user::rwx,group::---,other::--x`], ['/way', 'user::rwx,group::---,other::---'],
+        ['/way/inner', `user::rwx,user:${mallory}:rwx,mask::rwx,group::---,other::---`], ['/out', `user::rwx,user:${reader}:rwx,mask::rwx,group::---,other::---`]])
+        done(await acl(path, text), path);
+    const source = `/way/inner/f?${await delegated(contributor, 'rwdm', { suoid: mallory })}`;
+    refused(await rename(source, '/out/f', { as: reader }), 'mallory may not pass /way');
+    done(await acl('/way', 'user::rwx,group::---,other::--x'), 'way');
+    done(await rename(source, '/out/f', { as: reader }), 'now mallory may');
+});
+
+test('ids are short text: nobody breaks the listing of others', async () => {
+    const latin = (bytes) => Buffer.from(bytes).toString('latin1');
+    for (const id of [latin([0x61, 0xff, 0x62]), latin([0xc3]), 'o'.repeat(257), 'a,b', 'a:b']) {
+        for (const header of ['x-ms-owner', 'x-ms-group']) {
+            assert.equal((await call('PUT', '/ids/f', { query: 'resource=file', headers: { [header]: id } })).status, 400, header);
+            assert.equal((await call('PATCH', '/ids', { query: 'action=setAccessControl', headers: { [header]: id } })).status, 400, header);
+        }
+        assert.equal((await acl('', `user::rwx,group::---,other::--x,user:${id}:r--`)).status, 400, 'list');
+    }
+    for (const context of [latin([0xff]), 'e'.repeat(1025)])
+        assert.equal((await call('PUT', '/ids/f', { query: 'resource=file', headers: { 'x-ms-encryption-context': context } })).status, 400, 'context');
+    const name = Buffer.from('jos\u00e9@lazuli.test').toString('latin1');
+    done(await call('PUT', '/ids/f', { query: 'resource=file', headers: { 'x-ms-owner': name, 'x-ms-encryption-context': 'e'.repeat(1024) } }), 'text');
+    const paths = JSON.parse((await call('GET', '', { query: 'resource=filesystem&recursive=true&directory=ids' })).text).paths;
+    assert.deepEqual(paths.map(({ owner: whose }) => whose), ['jos\u00e9@lazuli.test']);
+});
+
+test('lists grant nothing in a container that was there before the account became hierarchical', async () => {
+    const now = server;
+    server = await startServer({ ...now.options, inMemory: false, args: now.options.args.filter((arg) => arg !== '--hns' && arg !== ACCOUNT) });
+    try {
+        done(await call('PUT', '', { query: 'resource=filesystem' }), 'container');
+        done(await put('/kept/f', 'secret'), 'put');
+        await server.endWell();
+        server.options.args = now.options.args;
+        await server.start();
+        for (const service of ['blob', 'dfs']) {
+            refused(await call('GET', '/kept/f', { as: mallory, service }), 'read');
+            refused(await call('HEAD', '/kept/f', { as: mallory, service }), 'properties');
+            refused(await call('DELETE', '/kept/f', { as: mallory, service }), 'delete');
+        }
+        refused(await put('/kept/f', 'x', { as: mallory }), 'overwrite');
+        refused(await put('/kept/f', 'x', { as: mallory, query: 'comp=block&blockid=AAAA', headers: {} }), 'block');
+        refused(await call('PUT', '/mine', { as: mallory, query: 'resource=file' }), 'create');
+        refused(await call('PATCH', '/kept/f', { as: mallory, query: 'action=append&position=0', body: 'x' }), 'append');
+        refused(await rename('/kept/f', '/mine', { as: mallory }), 'rename');
+        refused(await call('DELETE', '/kept', { as: mallory, query: 'recursive=true' }), 'recursive delete');
+        refused(await call('HEAD', '/kept/f', { as: mallory, query: 'action=getStatus' }), 'status');
+        refused(await call('GET', '', { as: mallory, query: 'resource=filesystem&recursive=true' }), 'list');
+        refused(await get('', { as: mallory, query: 'restype=container&comp=list' }), 'List Blobs');
+        assert.equal((await get('/kept/f', { as: reader })).text, 'secret');
+    } finally {
+        await server.stop();
+        server = now;
+    }
 });

@@ -184,6 +184,7 @@ const FACTS = {
         ['HEAD', '/facts/w', 'action=getStatus', 200, { want: { etag: '@w', 'content-length': '0' } }],
         ['PATCH', '/facts/w', 'action=flush&position=4&retainUncommittedData=false', '400 InvalidFlushPosition'],
         ['PATCH', '/facts/w', 'action=flush&position=8', '400 InvalidFlushPosition'],
+        ['PATCH', '/facts/w', 'action=flush&position=7', '400 ContentLengthMustBeZero', { b: 'x' }],
         ['PATCH', '/facts/w', 'action=flush&position=7&close=true', 200, { want: { ...times, 'x-ms-request-server-encrypted': 'false', 'content-length': '0' }, keep: { w: 'etag' } }],
         ['PATCH', '/facts/w', 'action=flush&position=7', 200, { keep: { w2: 'etag' } }],
         ['HEAD', '/facts/w', 'action=getStatus', '412 ConditionNotMet', { h: { 'If-Match': '@w' } }],

@@ -137,7 +137,7 @@ static struct err read_expiry_time(struct rest_call *call, struct blob_expiry_ar
     if (args->option == BLOB_EXPIRY_AT)
         return time_parse_http(text, &args->ticks) ? OK : call_bad_header(call, EXPIRY_TIME);
     TRY(call_header_u64(call, EXPIRY_TIME, &ms));
-    if (ms > INT64_MAX / (TICKS_PER_SECOND / 1000) / 4)
+    if (ms > BLOB_EXPIRY_MS_MAX)
         return call_bad_header(call, EXPIRY_TIME);
     args->ticks = (int64_t)ms * (TICKS_PER_SECOND / 1000);
     return OK;

@@ -271,15 +271,11 @@ const struct acl_caller *rest_blob_caller(struct rest_call *call, const struct a
     return caller;
 }
 
-/* A caller whose role allows reading, but not this, needs no list to traverse to the path. */
-static bool may_read_by_role(const struct rest_call *call)
+bool rest_blob_passes(const struct rest_call *call, const struct auth_result *who,
+                      const struct auth_resource *what)
 {
-    struct auth_resource what = {.service = call->service,
-                                 .account = call->account,
-                                 .container = call->container,
-                                 .object = call->object};
     struct auth_demand read = {.operation = "GetBlob", .service_sas = "r", .lists = true};
-    return !auth_consults_lists(&call->server->auth, &call->who, &what, &read);
+    return !auth_consults_lists(&call->server->auth, who, what, &read);
 }
 
 static struct err read_request(struct rest_call *call, struct blob_request *out)
@@ -288,8 +284,12 @@ static struct err read_request(struct rest_call *call, struct blob_request *out)
     TRY(name_check_container(call->container));
     out->path.owner = owner_of_new(&call->who);
     if (call->by_lists) {
+        struct auth_resource what = {.service = call->service,
+                                     .account = call->account,
+                                     .container = call->container,
+                                     .object = call->object};
         out->path.caller = rest_blob_caller(call, &call->who);
-        out->path.passes = may_read_by_role(call);
+        out->path.passes = rest_blob_passes(call, &call->who, &what);
     }
     call->lists_read = true;
     call->partition = blob_partition(call->arena, call->account, call->container);

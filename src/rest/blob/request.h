@@ -37,6 +37,9 @@ struct err rest_blob_read_request(struct rest_call *call, struct blob_request *o
 struct err rest_blob_read_root_request(struct rest_call *call, struct blob_request *out);
 /* The identity for the access control lists of paths, where they apply: see call->by_lists. */
 const struct acl_caller *rest_blob_caller(struct rest_call *call, const struct auth_result *who);
+/* A caller whose role allows reading, but not this, needs no list to traverse to the path. */
+bool rest_blob_passes(const struct rest_call *call, const struct auth_result *who,
+                      const struct auth_resource *what);
 /* The same for an operation on the base blob only: refuses a snapshot. */
 struct err rest_blob_read_base_request(struct rest_call *call, struct blob_request *out);
 /* The scope that the header or the SAS names; absent if neither does. */

@@ -13,6 +13,8 @@
 #include "service/blob/path/path_across.h"
 #include "service/common/name.h"
 
+enum { ENCRYPTION_CONTEXT_MAX = 1024 }; /* as documented for Path Create */
+
 /* ---- Create ---- */
 
 static struct err read_kind(struct rest_call *call, bool *directory)
@@ -36,8 +38,8 @@ static struct err read_blob_type(struct rest_call *call, bool *appends)
 static struct err read_access(struct rest_call *call, struct path_create_args *args)
 {
     struct tree_request *path = &args->request.path;
-    args->owner = dfs_header(call, STR("x-ms-owner"));
-    args->group = dfs_header(call, STR("x-ms-group"));
+    TRY(dfs_read_id(call, STR("x-ms-owner"), &args->owner));
+    TRY(dfs_read_id(call, STR("x-ms-group"), &args->group));
     TRY(dfs_read_mode(call, STR("x-ms-permissions"), &path->mode, &path->has_mode));
     TRY(dfs_read_mode(call, STR("x-ms-umask"), &path->umask, &path->has_umask));
     if (str_given(dfs_header(call, STR("x-ms-acl")))) {
@@ -52,6 +54,16 @@ static struct err read_access(struct rest_call *call, struct path_create_args *a
     if ((str_given(args->owner) || str_given(args->group)) && !auth_permits(&call->who, "o"))
         return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
     return OK;
+}
+
+/* Listings show it, so it has to be text. */
+static struct err read_encryption_context(struct rest_call *call, struct str *out)
+{
+    const struct str name = STR("x-ms-encryption-context");
+    *out = dfs_header(call, name);
+    return !str_given(*out) || (out->n <= ENCRYPTION_CONTEXT_MAX && str_is_utf8(*out))
+               ? OK
+               : call_bad_header(call, name);
 }
 
 /* Reads the lease that the new path gets. */
@@ -88,7 +100,7 @@ static struct err read_expiry(struct rest_call *call, struct path_create_args *a
     if (!str_ieq(how, STR("RelativeToNow")))
         return call_bad_header(call, option);
     TRY(call_header_u64(call, time, &ms));
-    if (ms > INT64_MAX / TICKS_PER_SECOND / 2)
+    if (ms > BLOB_EXPIRY_MS_MAX)
         return call_bad_header(call, time);
     args->expiry_ticks = (int64_t)ms * (TICKS_PER_SECOND / 1000);
     return OK;
@@ -107,7 +119,7 @@ struct err rest_create_path_decode(struct rest_call *call)
     if (!str_given(args->properties.http.content_type))
         args->properties.http.content_type = STR("application/octet-stream");
     TRY(dfs_read_properties(call, &args->properties.metadata));
-    args->encryption_context = dfs_header(call, STR("x-ms-encryption-context"));
+    TRY(read_encryption_context(call, &args->encryption_context));
     TRY(read_access(call, args));
     TRY(read_lease(call, args));
     return read_expiry(call, args);
@@ -163,8 +175,10 @@ static struct err split_source(struct rest_call *call, struct second *s)
                : OK;
 }
 
-/* NULL if a role or the key permits moving the source. */
-static const struct acl_caller *source_caller(struct rest_call *call, const struct second *s)
+/* Whose lists count for the source: nobody's if a role or the key permits moving it. The source may
+ * have other credentials than the destination, and be in another file system. */
+static void read_source_caller(struct rest_call *call, const struct second *s,
+                               struct tree_request *out)
 {
     struct auth_resource what = {.service = s->service,
                                  .account = s->account,
@@ -172,9 +186,12 @@ static const struct acl_caller *source_caller(struct rest_call *call, const stru
                                  .object = s->object};
     struct auth_demand demand = {
         .operation = call->op->name, .service_sas = "md", .write = true, .lists = true};
-    return auth_consults_lists(&call->server->auth, s->who, &what, &demand)
-               ? rest_blob_caller(call, s->who)
-               : NULL;
+    out->caller = NULL;
+    out->passes = false;
+    if (!auth_consults_lists(&call->server->auth, s->who, &what, &demand))
+        return;
+    out->caller = rest_blob_caller(call, s->who);
+    out->passes = rest_blob_passes(call, s->who, &what);
 }
 
 /* Moving a path needs permission at both places. */
@@ -191,7 +208,7 @@ static struct err read_source(struct rest_call *call, struct path_rename_args *a
         args->source_partition = blob_partition(call->arena, call->account, source->container);
     args->source = args->destination;
     args->source.name = source->object;
-    args->source.path.caller = source_caller(call, source);
+    read_source_caller(call, source, &args->source.path);
     /* The type of the path is known only after it was found. */
     args->file_only = !auth_reaches_below(source->who) || !auth_reaches_below(&call->who);
     args->source.conditions = (struct conditions){.version = call->version};

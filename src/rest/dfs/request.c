@@ -73,6 +73,12 @@ struct err dfs_read_acl(struct rest_call *call, bool removes, struct path_acl *o
     return err_is(acl_parse(text, removes, out)) ? call_bad_header(call, STR("x-ms-acl")) : OK;
 }
 
+struct err dfs_read_id(struct rest_call *call, struct str name, struct str *out)
+{
+    *out = dfs_header(call, name);
+    return !str_given(*out) || acl_is_id(*out) ? OK : call_bad_header(call, name);
+}
+
 struct err dfs_read_mode(struct rest_call *call, struct str name, unsigned *out, bool *given)
 {
     struct str text = dfs_header(call, name);

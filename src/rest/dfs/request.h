@@ -19,6 +19,8 @@ void dfs_put_properties(struct rest_call *call, const struct blob_head *head);
 struct err dfs_read_http(struct rest_call *call, struct blob_http *out);
 /* x-ms-acl; *given: it was sent. `removes` as in acl_parse. */
 struct err dfs_read_acl(struct rest_call *call, bool removes, struct path_acl *out, bool *given);
+/* x-ms-owner or x-ms-group; absent if not sent. */
+struct err dfs_read_id(struct rest_call *call, struct str name, struct str *out);
 /* x-ms-permissions or x-ms-umask. */
 struct err dfs_read_mode(struct rest_call *call, struct str name, unsigned *out, bool *given);
 /* `continuation`, which is base64 of what a listing or a transaction left; absent when not sent. */

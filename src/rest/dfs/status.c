@@ -115,8 +115,8 @@ struct err rest_set_path_access_control_decode(struct rest_call *call)
 {
     struct path_set_args *args;
     TRY(decode(call, &args));
-    args->owner = dfs_header(call, STR("x-ms-owner"));
-    args->group = dfs_header(call, STR("x-ms-group"));
+    TRY(dfs_read_id(call, STR("x-ms-owner"), &args->owner));
+    TRY(dfs_read_id(call, STR("x-ms-group"), &args->group));
     TRY(dfs_read_mode(call, STR("x-ms-permissions"), &args->mode, &args->has_mode));
     TRY(dfs_read_acl(call, false, &args->acl, &args->has_acl));
     if (args->has_mode && args->has_acl)

@@ -138,6 +138,9 @@ struct err rest_flush_path_decode(struct rest_call *call)
     struct write_path *write = ARENA_NEW(call->arena, struct write_path);
     bool close = false;
     call->args = write;
+    /* A client that sends the data with the flush would lose it. */
+    if (call->x->request.content_length > 0)
+        return err_new(ERR_CONTENT_LENGTH_MUST_BE_ZERO);
     TRY(dfs_read_request(call, &write->args.request));
     TRY(read_position(call, &write->args));
     TRY(read_flag(call, STR("retainUncommittedData"), &write->args.retain));

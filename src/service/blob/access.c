@@ -92,7 +92,7 @@ static struct err find_keys(struct txn *t, const struct blob_request *request, b
     *out = (struct blob){.name = request->name};
     TRY(container_load(t, &out->container));
     if (!out->container.hierarchical)
-        return OK;
+        return acl_check_flat(request->path.caller);
     TRY(path_tree_resolve(t, &out->container, &request->path, request->name, makes, &way));
     out->name = way.name;
     out->parent = way.parent;

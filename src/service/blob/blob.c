@@ -335,6 +335,8 @@ static struct err delete_permanently(const struct deletion *d)
         return err_new(ERR_BLOB_SNAPSHOT_NOT_SOFT_DELETED);
     of_deleted.at.deleted = true;
     TRY(blob_load(d->txn, &of_deleted, &blob));
+    if (!acl_may_unlink(&blob.parent, &blob.grave.path, request->path.caller))
+        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
     return blob.buried ? blob_purge(d->txn, &blob) : err_new(ERR_BLOB_NOT_FOUND);
 }
 

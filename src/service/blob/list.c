@@ -227,6 +227,7 @@ struct err blob_list_blobs(struct txn *t, void *arg)
     args->hierarchical = container.hierarchical;
     if (container.hierarchical)
         return blob_list_tree(t, &container, args);
+    TRY(acl_check_flat(args->caller));
     struct arena *a = txn_arena(t);
     struct listing l = {.txn = t, .args = args, .delimiter = STR_NONE};
     l.heads = blob_key_heads(a, container.incarnation, args->prefix);

@@ -39,6 +39,8 @@ engine_fn blob_set_blob_immutability_policy;
 engine_fn blob_delete_blob_immutability_policy;
 engine_fn blob_set_blob_legal_hold;
 
+/* Milliseconds; with these the year still has four digits. */
+#define BLOB_EXPIRY_MS_MAX ((uint64_t)INT64_MAX / (TICKS_PER_SECOND / 1000) / 4)
 enum blob_expiry_option {
     BLOB_EXPIRY_NEVER,
     BLOB_EXPIRY_FROM_CREATION,

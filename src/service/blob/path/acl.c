@@ -136,7 +136,15 @@ static bool parse_kind(struct str text, enum acl_kind *out)
     return false;
 }
 
-enum { ACL_ID_MAX = 256 };
+bool acl_is_id(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (c < ' ' || c == 0x7F || c == ',' || c == ':')
+            return false;
+    }
+    return text.n > 0 && text.n <= ACL_ID_MAX && str_is_utf8(text);
+}
 
 static bool parse_entry(struct str text, bool removes, struct acl_entry *out)
 {
@@ -151,7 +159,7 @@ static bool parse_entry(struct str text, bool removes, struct acl_entry *out)
     if (str_given(id))
         out->id = id;
     bool named = out->id.n > 0;
-    if (out->id.n > ACL_ID_MAX || (named && out->kind > ACL_GROUP))
+    if (named && (out->kind > ACL_GROUP || !acl_is_id(out->id)))
         return false;
     if (removes)
         return !str_given(rest) || rest.n == 0;
@@ -521,4 +529,9 @@ bool acl_may_unlink(const struct blob_path *directory, const struct blob_path *e
         return false;
     return (directory->mode & ACL_STICKY) == 0 || acl_is_owner(directory, caller) ||
            acl_is_owner(entry, caller);
+}
+
+struct err acl_check_flat(const struct acl_caller *caller)
+{
+    return caller == NULL ? OK : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
 }

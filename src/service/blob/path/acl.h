@@ -9,6 +9,7 @@
 #include "service/blob/head.h"
 
 enum { ACL_READ = 4, ACL_WRITE = 2, ACL_EXECUTE = 1, ACL_STICKY = 01000, ACL_UMASK = 0027 };
+enum { ACL_ID_MAX = 256 };     /* bytes */
 enum { ACL_ENTRIES_MAX = 32 }; /* of the access entries, and of the default ones */
 
 #define ACL_SUPERUSER STR("$superuser")
@@ -39,6 +40,10 @@ struct acl_caller {
 struct err acl_parse(struct str text, bool removes, struct path_acl *out);
 /* "0750", "1777", "rwxr-x---", "rwxr-x--T". False when it is neither. */
 bool acl_parse_mode(struct str text, unsigned *out);
+
+/* Returns true if it can be the id of a user or group: short text without control characters, and
+ * without those that separate the parts of a list. */
+bool acl_is_id(struct str text);
 
 /* The texts of x-ms-acl and x-ms-permissions. */
 void acl_put_text(struct buf *b, const struct blob_path *path);
@@ -76,6 +81,10 @@ bool acl_is_member(const struct acl_caller *caller, struct str group);
  * only the owner of the entry or of the directory may. */
 bool acl_may_unlink(const struct blob_path *directory, const struct blob_path *entry,
                     const struct acl_caller *caller);
+
+/* A flat container has no lists, so they grant nothing there: an account that became hierarchical
+ * still has the flat containers that it had before. ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
+struct err acl_check_flat(const struct acl_caller *caller);
 
 /* For `lazuli check`. */
 bool acl_is_sound(struct str encoded);

@@ -125,6 +125,25 @@ struct err path_undelete(struct txn *t, void *arg)
 
 /* ---- listing ---- */
 
+/* A deleted path is as visible as it was: to callers that may list the directory it was in. If that
+ * is gone, nobody's lists tell, and only those see it who need none. */
+static struct err may_see(struct txn *t, const struct container *container,
+                          const struct acl_caller *caller, struct str path_key, bool *out)
+{
+    struct tree_request request = {.caller = caller};
+    struct tree_way way;
+    *out = caller == NULL;
+    if (*out)
+        return OK;
+    struct str path = name_from_key(txn_arena(t), path_key);
+    struct err e = path_tree_resolve(t, container, &request, path, false, &way);
+    if (e.code == ERR_AUTHORIZATION_PERMISSION_MISMATCH)
+        return OK;
+    TRY(e);
+    *out = str_given(way.name) && acl_allows(&way.parent, caller, ACL_READ | ACL_EXECUTE);
+    return OK;
+}
+
 static struct err give_one(struct txn *t, const struct container *container,
                            struct blob_list_args *args, struct str path, int64_t id)
 {
@@ -152,11 +171,14 @@ static struct err take_row(struct txn *t, const struct container *container,
     struct str path = str_from(str_head(key, key.n - 9), head);
     struct reader id = reader_of(str_from(key, key.n - 8));
     size_t slash = str_find(path, '/', prefix);
-    if (args->delimiter.n == 0 || slash == path.n) {
+    bool one = args->delimiter.n == 0 || slash == path.n, seen;
+    TRY(may_see(t, container, args->caller, one ? path : str_head(path, slash), &seen));
+    if (one && seen)
         TRY(give_one(t, container, args, path, (int64_t)read_be64(&id)));
+    if (one)
         return cursor_next(c);
-    }
-    args->prefix_found(args->sink, name_from_key(args->arena, str_head(path, slash + 1)));
+    if (seen)
+        args->prefix_found(args->sink, name_from_key(args->arena, str_head(path, slash + 1)));
     return cursor_skip(c, str_head(key, head + slash + 1));
 }
 
