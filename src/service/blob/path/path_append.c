@@ -409,38 +409,71 @@ static struct err write_committed(struct flush *f, uint64_t from, uint64_t to)
     return OK;
 }
 
-/* Returns what is visible at an offset: the latest append there, NULL: the file as it was. *until:
- * the end of that part. */
-static const struct append *seen_at(const struct flush *f, uint64_t offset, uint64_t *until)
+/* The appends that begin before an offset, the latest first: a heap by stamp. Those that end before
+ * the offset are dropped when they come first. */
+struct cover {
+    const struct append **heap;
+    size_t count;
+    size_t next; /* the first append that is not in it yet */
+};
+
+static void cover_add(struct cover *c, const struct append *one)
 {
-    const struct append *seen = NULL;
-    *until = f->to;
-    for (size_t i = 0; i < f->used; i++) {
-        const struct append *one = &f->appends[i];
-        if (one->position <= offset && offset < one->end &&
-            (seen == NULL || one->stamp > seen->stamp))
-            seen = one;
+    size_t i = c->count++;
+    for (; i > 0 && c->heap[(i - 1) / 2]->stamp < one->stamp; i = (i - 1) / 2)
+        c->heap[i] = c->heap[(i - 1) / 2];
+    c->heap[i] = one;
+}
+
+static void cover_drop(struct cover *c)
+{
+    const struct append *last = c->heap[--c->count];
+    size_t i = 0, child = 1;
+    for (; child < c->count; i = child, child = 2 * i + 1) {
+        if (child + 1 < c->count && c->heap[child + 1]->stamp > c->heap[child]->stamp)
+            child++;
+        if (c->heap[child]->stamp <= last->stamp)
+            break;
+        c->heap[i] = c->heap[child];
     }
-    if (seen != NULL && seen->end < *until)
-        *until = seen->end;
-    for (size_t i = 0; i < f->used; i++) {
-        const struct append *one = &f->appends[i];
-        if (one->position > offset && one->position < *until &&
-            (seen == NULL || one->stamp > seen->stamp))
+    c->heap[i] = last;
+}
+
+/* Returns what is visible at an offset, which only grows: the latest append there, NULL: the file
+ * as it was. *until: the end of that part. */
+static const struct append *seen_at(const struct flush *f, struct cover *c, uint64_t offset,
+                                    uint64_t *until)
+{
+    for (; c->next < f->used && f->appends[c->next].position <= offset; c->next++)
+        cover_add(c, &f->appends[c->next]);
+    while (c->count > 0 && c->heap[0]->end <= offset)
+        cover_drop(c);
+    const struct append *seen = c->count > 0 ? c->heap[0] : NULL;
+    *until = seen != NULL ? seen->end : f->to;
+    for (; c->next < f->used && f->appends[c->next].position < *until; c->next++) {
+        const struct append *one = &f->appends[c->next];
+        if (seen == NULL || one->stamp > seen->stamp) {
             *until = one->position;
+            break;
+        }
+        cover_add(c, one);
     }
     return seen;
 }
 
-enum { OVERWRITES_MAX = 1000 }; /* appends of a flush that writes over others */
+enum {
+    OVERWRITES_MAX = 5 * PATH_OVERLAPS_MAX / 2
+}; /* also those merged between overlapping ones */
 
 /* Writes a new content from the latest bytes at each offset. */
 static struct err write_over(struct flush *f)
 {
     if (f->used > OVERWRITES_MAX)
         return err_new(ERR_INVALID_FLUSH_POSITION);
+    struct cover cover = {.heap =
+                              ARENA_ARRAY(txn_arena(f->txn), const struct append *, f->used + 1)};
     for (uint64_t at = 0, until; at < f->to; at = until) {
-        const struct append *one = seen_at(f, at, &until);
+        const struct append *one = seen_at(f, &cover, at, &until);
         if (one != NULL)
             TRY(write_part(f, one, at, until, PIECE_HOLD));
         else

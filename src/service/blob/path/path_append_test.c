@@ -277,3 +277,36 @@ void test_path_flush_of_many_appends(void)
     CHECK_OK(pf_delete(&f, bf_blob(&f, "f"), false));
     bf_end(&f);
 }
+
+/* A client repeats an append whose answer was lost: the file can still be flushed, also with many
+ * appends, and only a flush with too many repetitions is refused. */
+void test_path_flush_of_repeated_appends(void)
+{
+    enum { MANY = 1500 };
+    struct blob_fixture f;
+    uint64_t end = 0, again;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "f"), false));
+    append_many(&f, MANY, &end);
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 0, "later", false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 3, "latest", false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), end - 2, "!!", false));
+    struct path_write_args args = {.request = bf_blob(&f, "f"), .position = end};
+    size_t rows = bf_rows(&f);
+    CHECK_OK(path_merge_appends(&f.store, f.partition, &args));
+    CHECK(bf_rows(&f) < rows - MANY / 2);
+    CHECK_OK(bf_update(&f, path_flush, &args));
+    struct str content = bf_content(&f, "f");
+    CHECK_INT(content.n, end);
+    CHECK_STR(str_head(content, 9), STR("latlatest"));
+    CHECK_STR(str_from(content, end - 2), STR("!!"));
+    CHECK_INT(content.p[20000], 'b');
+    again = end;
+    append_many(&f, PATH_OVERLAPS_MAX, &again);
+    again = end;
+    append_many(&f, PATH_OVERLAPS_MAX, &again);
+    args.position = again;
+    CHECK_ERR(path_merge_appends(&f.store, f.partition, &args), ERR_INVALID_FLUSH_POSITION);
+    CHECK_OK(pf_delete(&f, bf_blob(&f, "f"), false));
+    bf_end(&f);
+}

@@ -125,18 +125,22 @@ static int compare_spans(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* The check of a flush. *overlaps: some appends overlap others, or the file. */
-static bool reach(const struct span *spans, size_t count, uint64_t reached, uint64_t to,
-                  bool *overlaps)
+/* The check of a flush. Appends that overlap others cannot be merged, as when a client repeats one
+ * after a lost answer; too many of them would make the flush long. */
+static bool reach(const struct span *spans, size_t count, uint64_t reached, uint64_t to)
 {
-    *overlaps = false;
+    size_t overlapping = 0;
+    uint64_t ended = 0; /* of the appends */
     for (size_t i = 0; i < count; i++) {
         if (spans[i].position > reached || spans[i].end > to)
             return false;
-        *overlaps = *overlaps || spans[i].position < reached;
-        reached = spans[i].end > reached ? spans[i].end : reached;
+        bool overlaps =
+            spans[i].position < ended || (i + 1 < count && spans[i + 1].position < spans[i].end);
+        overlapping += overlaps;
+        ended = spans[i].end > ended ? spans[i].end : ended;
+        reached = ended > reached ? ended : reached;
     }
-    return reached == to;
+    return reached == to && overlapping <= PATH_OVERLAPS_MAX;
 }
 
 static struct err read_spans(struct merge *m, struct cursor *c, size_t prefix, struct span *spans,
@@ -179,9 +183,8 @@ static struct err check_whole(struct txn *t, void *arg)
     cursor_close(c);
     TRY(e);
     qsort(spans, count, sizeof *spans, compare_spans);
-    return reach(spans, count, head.size, m->args->position, &m->over)
-               ? OK
-               : err_new(ERR_INVALID_FLUSH_POSITION);
+    return reach(spans, count, head.size, m->args->position) ? OK
+                                                             : err_new(ERR_INVALID_FLUSH_POSITION);
 }
 
 /* ---- a run ---- */

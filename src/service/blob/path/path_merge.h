@@ -15,6 +15,7 @@
 enum {
     PATH_MERGE_MIN = 1000, /* appends of a file; fewer are flushed without merging */
     PATH_MERGE_ROWS_MAX = 256,
+    PATH_OVERLAPS_MAX = 2000, /* of so many appends: those that overlap others */
 };
 
 /* Merges the file's appends before args->position, after a transaction has returned
