@@ -175,6 +175,12 @@ const FACTS = {
         ['PUT', '/facts/r/moved', '', '412 LeaseIdMissing', { h: { 'x-ms-rename-source': '/facts/r/s' } }],
         ['PUT', '/facts/r/moved', '', '412 LeaseIdMismatch', { h: { 'x-ms-rename-source': '/facts/r/s', 'x-ms-lease-id': L2 } }],
         ['PUT', '/facts/r/moved', '', 201, { h: { 'x-ms-rename-source': '/facts/r/s', 'x-ms-lease-id': L1 } }],
+        // A backslash is a slash, in the source too; and the longest name is, encoded, longer than the URL of a copy source may be.
+        ['PUT', '/facts/r/back%5Cf', 'resource=file', 201],
+        ['PUT', '/facts/r/back%5Cg', '', 201, { h: { 'x-ms-rename-source': '/facts/r/back%5Cf' } }],
+        ['GET', '/facts', 'resource=filesystem&recursive=true&directory=r%5Cback', 200, { json: ({ paths }) => assert.deepEqual(paths.map(({ name }) => name), ['r/back/g']) }],
+        ['PUT', `/facts/r/${encodeURIComponent('\u65e5'.repeat(1000))}`, 'resource=file', 201],
+        ['PUT', '/facts/r/short', '', 201, { h: { 'x-ms-rename-source': `/facts/r/${encodeURIComponent('\u65e5'.repeat(1000))}` } }],
     ],
     '6: append and flush': [
         ['PUT', '/facts/w', 'resource=file', 201, { keep: { w: 'etag' } }],
@@ -346,6 +352,9 @@ const FACTS = {
         ['HEAD', '/facts/marked/file', 'action=getStatus', 200, { want: { 'x-ms-resource-type': 'file' } }],
         ['GET', '/facts', `${FS}&recursive=true&directory=marked`, 200, { json: ({ paths }) => assert.deepEqual(paths.map(({ name, isDirectory }) => [name, isDirectory]),
             [['marked/dir', 'true'], ['marked/dir/f', undefined], ['marked/file', undefined]]) }],
+        // No name has an empty part.
+        ['GET', '/facts', 'restype=container&comp=list&prefix=/b', 200, { s: 'blob', text: (xml) => assert.doesNotMatch(xml, /<Name>/) }],
+        ['GET', '/facts', 'restype=container&comp=list&prefix=b//', 200, { s: 'blob', text: (xml) => assert.doesNotMatch(xml, /<Name>/) }],
     ],
     '10: a flat account': [
         ['PUT', '/plain', FS, 201, { a: FLAT, want: { 'x-ms-namespace-enabled': 'false' } }],

@@ -155,6 +155,9 @@ static bool begins_with_account(const struct rest_call *call, struct str first, 
     return !str_eq(call->container, call->account) || str_eq(str_cut(&rest, '/'), call->container);
 }
 
+/* Nine characters for each of the name's, percent-encoded, and room for account and file system. */
+enum { RENAME_SOURCE_MAX = 9 * 1024 + 256 };
+
 /* "/filesystem/path?SAS", percent-encoded; the account may precede it, because the JavaScript SDK
  * takes the whole path of its URL. */
 static struct err split_source(struct rest_call *call, struct second *s)
@@ -162,7 +165,7 @@ static struct err split_source(struct rest_call *call, struct second *s)
     struct str query = dfs_header(call, second_header(SECOND_RENAMED_PATH)), text;
     s->path = str_cut(&query, '?');
     s->raw_query = query;
-    if (s->path.n < 2 || s->path.n > SECOND_URL_MAX || s->path.p[0] != '/' ||
+    if (s->path.n < 2 || s->path.n > RENAME_SOURCE_MAX || s->path.p[0] != '/' ||
         !uri_decode(call->arena, str_from(s->path, 1), &text) || !str_is_utf8(text) ||
         memchr(text.p, 0, text.n) != NULL || !second_read_query(call, s))
         return err_new(ERR_INVALID_SOURCE_URI);

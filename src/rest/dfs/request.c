@@ -18,11 +18,12 @@ struct str dfs_clean_path(struct arena *a, struct str path)
     struct buf b = buf_in(a);
     while (str_given(path)) {
         struct str name = str_cut(&path, '/');
-        if (name.n == 0)
-            continue;
-        if (b.n > 0)
-            buf_putc(&b, '/');
-        buf_put(&b, name);
+        for (struct str part; str_given(name);) {
+            part = str_cut(&name, '\\');
+            if (part.n > 0 && b.n > 0)
+                buf_putc(&b, '/');
+            buf_put(&b, part);
+        }
     }
     return b.n == 0 ? STR("") : buf_str(&b);
 }

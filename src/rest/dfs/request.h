@@ -8,7 +8,8 @@
 
 /* The path (empty for the root directory), conditions and lease id; sets the call's partition. */
 struct err dfs_read_request(struct rest_call *call, struct blob_request *out);
-/* A path without empty names and slashes at its ends, in the arena. */
+/* A path without empty names and slashes at its ends, in the arena. A backslash is a slash, as in
+ * the path of a request (target.h). */
 struct str dfs_clean_path(struct arena *a, struct str path);
 /* A header that counts as absent when it is empty. */
 struct str dfs_header(const struct rest_call *call, struct str name);

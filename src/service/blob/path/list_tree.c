@@ -345,11 +345,22 @@ static struct str beginning(struct tree_listing *l)
     return str_cmp(start, from) > 0 ? start : from;
 }
 
+/* Names have no empty parts, so none begins with such a prefix. */
+static bool has_empty_name(struct str prefix)
+{
+    bool empty = prefix.n > 0 && prefix.p[0] == '/';
+    for (size_t i = 1; i < prefix.n; i++)
+        empty = empty || (prefix.p[i] == '/' && prefix.p[i - 1] == '/');
+    return empty;
+}
+
 static struct err list_under(struct tree_listing *l, struct str prefix, struct str from)
 {
     size_t cut = last_slash(prefix);
     struct blob_path directory;
     bool found;
+    if (has_empty_name(prefix))
+        return OK;
     TRY(find_directory(l, name_from_key(txn_arena(l->txn), str_head(prefix, cut)), &directory,
                        &found));
     if (!found)
