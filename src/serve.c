@@ -157,6 +157,8 @@ static void release(struct server *s)
     serve_stop_copies(s);
     if (s->pool != NULL)
         pool_free(s->pool);
+    if (s->content_pool != NULL)
+        pool_free(s->content_pool);
     reloader_free(s->reloader);
     if (s->bulk != NULL)
         bulk_stop(s->bulk);

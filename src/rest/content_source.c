@@ -124,8 +124,9 @@ static enum http_pull pull_extent(struct content_source *s, struct http_span *ou
     if (!s->fetched)
         s->error = locate(s, ENGINE_NOWAIT);
     if (s->error.code == ERR_WOULD_BLOCK) {
+        const struct rest_server *server = s->call->server;
         s->task.run = fetch_in_pool;
-        pool_post(s->call->server->pool, &s->task);
+        pool_post(server->content_pool != NULL ? server->content_pool : server->pool, &s->task);
         return HTTP_PULL_WAIT;
     }
     s->fetched = false;

@@ -41,11 +41,12 @@ struct rest_server {
     struct err (*cors_rules)(struct store *store, const struct auth_container *place,
                              struct arena *arena, struct cors_rules *out);
     struct pool *pool;
-    struct pool *fetch_pool; /* for work that waits for another server, maybe for long */
-    struct dialer *dialer;   /* connects to other servers; NULL: never */
-    struct copier *copier;   /* continues unfinished copies */
-    struct digests *digests; /* NULL: each body is hashed alone */
-    struct bulk *bulk;       /* stores large bodies; NULL: loops store them */
+    struct pool *content_pool; /* for reads of contents; NULL: `pool` */
+    struct pool *fetch_pool;   /* for work that waits for another server, maybe for long */
+    struct dialer *dialer;     /* connects to other servers; NULL: never */
+    struct copier *copier;     /* continues unfinished copies */
+    struct digests *digests;   /* NULL: each body is hashed alone */
+    struct bulk *bulk;         /* stores large bodies; NULL: loops store them */
     struct line_log *log;
     struct script *script;       /* test control's faults and holds; NULL: none */
     struct inspector *inspector; /* NULL: nothing is recorded */

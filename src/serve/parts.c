@@ -199,6 +199,8 @@ int serve_start_loops(struct server *s)
     }
     bool cluster = s->config->engine == CONFIG_ENGINE_CLUSTER;
     struct err error = pool_new(cluster ? CLUSTER_POOL_THREADS : POOL_THREADS, &s->pool);
+    if (!err_is(error) && cluster) /* while Ceph hangs, what reads only rows is still served */
+        error = pool_new(CLUSTER_POOL_THREADS, &s->content_pool);
     if (!err_is(error))
         error = bulk_new((unsigned)(s->loop_count + 1) / 2, &s->bulk);
     if (!err_is(error))
@@ -261,6 +263,7 @@ void serve_start_rest(struct server *s, const char *server_name)
                  .lookup = lookup_of_services()},
         .cors_rules = rest_service_cors_rules,
         .pool = s->pool,
+        .content_pool = s->content_pool,
         .digests = digests_new(s->loops, s->loop_count),
         .bulk = s->bulk,
         .log = line_log_new(STDOUT_FILENO),

@@ -30,6 +30,7 @@ struct server {
     pthread_t threads[LOOPS_MAX];
     size_t loop_count;
     struct pool *pool;
+    struct pool *content_pool; /* of the cluster engine */
     struct pool *fetch_pool;
     struct bulk *bulk;
     struct pool *senders;

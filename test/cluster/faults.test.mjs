@@ -132,6 +132,62 @@ for (const [what, name] of [['an OSD', 'osd0'], ['PostgreSQL', null]])
         await cluster.ctl('cont', victim);
     }));
 
+// Uploads and downloads of contents fail. Requests that need only rows do not wait for them, not even in the same container.
+fullOnly('two OSDs of three hang: what needs only rows is served', async () => {
+    const gateways = await startGateways(newStore(cluster), 2);
+    const clients = [new Client(gateways), new Client(gateways)]; /* for contents, and for rows */
+    clients[0].agent.maxSockets = 200;
+    const headers = { 'x-ms-blob-type': 'BlockBlob' };
+    const waits = { large: 0, middle: 0, rows: 0 };
+    let running = true;
+    const repeat = async (client, kind, ...request) => {
+        while (running) {
+            const answer = await client.call(...request);
+            waits[kind] = Math.max(waits[kind], answer.answered - answer.called);
+            if (kind === 'rows')
+                wants(answer, 200, 201);
+            await sleep(100);
+        }
+    };
+    try {
+        wants(await clients[0].call(0, 'blob', 'PUT', '/box', { query: 'restype=container' }), 201);
+        wants(await clients[0].call(0, 'blob', 'PUT', '/box/there', { body: Buffer.alloc(8 << 20), headers }), 201);
+        await cluster.ctl('stop', 'osd1');
+        await cluster.ctl('stop', 'osd2');
+        const large = Buffer.alloc(8 << 20, 1);
+        const loads = [];
+        for (let n = 0; n < 48; n++)
+            loads.push(repeat(clients[0], 'large', n, 'blob', 'PUT', `/box/large${n}`, { body: large, headers }));
+        for (let n = 0; n < 40; n++)
+            loads.push(repeat(clients[0], 'large', n, 'blob', 'GET', '/box/there', { headers: { 'x-ms-range': `bytes=${n * 200_000}-` } }));
+        for (let n = 0; n < 8; n++)
+            loads.push(repeat(clients[0], 'middle', n, 'blob', 'PUT', `/box/middle${n}`, { body: large.subarray(0, 50_000), headers }));
+        await sleep(5000);
+        for (let n = 0; n < 4; n++) {
+            loads.push(repeat(clients[1], 'rows', n, 'blob', 'PUT', `/box/small${n}`, { body: 'x', headers }));
+            loads.push(repeat(clients[1], 'rows', n, 'blob', 'GET', '/box', { query: 'restype=container&comp=list' }));
+        }
+        await sleep(FROZEN_MS);
+        await cluster.ctl('cont', 'osd1');
+        await cluster.ctl('cont', 'osd2');
+        running = false;
+        await Promise.all(loads);
+        console.log(`# ${JSON.stringify(waits)}`);
+        assert.ok(waits.rows < 8000, `what needs only rows took ${waits.rows} ms`);
+        assert.ok(waits.large < REQUEST_MS && waits.middle < REQUEST_MS, JSON.stringify(waits));
+        let answer;
+        for (let tries = 0; tries < 60 && answer?.status !== 201; tries++, await sleep(500))
+            answer = await clients[0].call(tries, 'blob', 'PUT', '/box/after', { body: large, headers });
+        wants(answer, 201);
+    } finally {
+        running = false;
+        await cluster.ctl('cont', 'osd1');
+        await cluster.ctl('cont', 'osd2');
+        clients.forEach((client) => client.close());
+        await stopGateways(gateways);
+    }
+});
+
 fullOnly('SIGSTOP of a gateway for 40 s', () => under(async (gateways) => {
     gateways[1].child.kill('SIGSTOP');
     await sleep(FROZEN_MS);

@@ -321,7 +321,14 @@ static void attempt_end(struct batch *b)
     b->conn = NULL;
 }
 
-enum attempt { ATTEMPT_DONE, ATTEMPT_AGAIN, ATTEMPT_MOVED, ATTEMPT_FAILED, ATTEMPT_ALONE };
+enum attempt {
+    ATTEMPT_DONE,
+    ATTEMPT_AGAIN,
+    ATTEMPT_MOVED,
+    ATTEMPT_FAILED,
+    ATTEMPT_ALONE,
+    ATTEMPT_UNWRITTEN, /* the extents of some are not written yet, or cannot be */
+};
 
 /* Handles a failure while functions ran, or in the commit. */
 static enum attempt judge(struct batch *b, struct err error)
@@ -347,7 +354,7 @@ static enum attempt judge(struct batch *b, struct err error)
         }
         return b->count > 1 ? ATTEMPT_ALONE : ATTEMPT_FAILED;
     case FAULT_NONE: /* an extent */
-        return error.code == ERR_WOULD_BLOCK ? ATTEMPT_AGAIN
+        return error.code == ERR_WOULD_BLOCK ? ATTEMPT_UNWRITTEN
                : b->count > 1                ? ATTEMPT_ALONE
                                              : ATTEMPT_FAILED;
     case FAULT_LATE:
@@ -371,6 +378,30 @@ static enum attempt find_out(struct batch *b, int64_t slot, int64_t commit_id)
     return committed ? ATTEMPT_DONE : ATTEMPT_AGAIN;
 }
 
+/* Parks the updates whose extents are being written, so that the others need not wait for RADOS,
+ * and ends those whose extents cannot be. True if there were any. */
+static bool sort_out(struct batch *b)
+{
+    bool any = false;
+    for (size_t i = 0; i < b->count; i++) {
+        struct update_node *node = b->nodes[i];
+        size_t end = i + 1 < b->count ? b->deltas_before[i + 1] : b->deltas.n;
+        struct str own = str_from(str_head(buf_str(&b->deltas), end), b->deltas_before[i]);
+        struct err error = OK;
+        enum flight_state state = extents_state(&b->engine->extents, own, &error);
+        if (state == FLIGHT_DONE)
+            continue;
+        any = true;
+        node->parked = state == FLIGHT_UNDER_WAY;
+        node->over = !node->parked;
+        if (node->parked)
+            buf_put(&node->adopts, own);
+        else
+            node->result = error;
+    }
+    return any;
+}
+
 static enum attempt try_batch(struct batch *b)
 {
     attempt_begin(b);
@@ -388,10 +419,9 @@ static enum attempt try_batch(struct batch *b)
     attempt_end(b);
     if (unknown)
         outcome = find_out(b, slot, commit_id);
-    if (outcome == ATTEMPT_AGAIN && error.code == ERR_WOULD_BLOCK) {
-        b->keeps = true;
-        b->error = extents_await(&b->engine->extents, &b->deltas, b->deadline);
-        outcome = !err_is(b->error) ? ATTEMPT_AGAIN : b->count > 1 ? ATTEMPT_ALONE : ATTEMPT_FAILED;
+    if (outcome == ATTEMPT_UNWRITTEN && !sort_out(b)) {
+        b->keeps = true; /* all are written by now */
+        outcome = ATTEMPT_AGAIN;
     }
     return outcome;
 }
@@ -452,7 +482,8 @@ static void note_row(void *arg, struct row *row)
 static void remember(struct batch *b, enum attempt outcome)
 {
     struct part_memory *m = b->memory;
-    m->stamp = outcome == ATTEMPT_DONE ? b->known_at : -1;
+    bool valid = outcome == ATTEMPT_DONE || outcome == ATTEMPT_UNWRITTEN;
+    m->stamp = valid ? b->known_at : -1;
     if (outcome == ATTEMPT_DONE && b->committed) {
         tree_each(&b->written, note_row, &m->set);
         m->stamp = b->stamp + (int64_t)b->count - 1;
@@ -491,6 +522,19 @@ static void batch_release(struct batch *b)
     free(b);
 }
 
+/* Runs those again that were neither parked nor ended. */
+static void run_others(struct cluster_engine *e, struct str partition, struct update_node **nodes,
+                       size_t count)
+{
+    struct update_node *others[CLUSTER_BATCH];
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!nodes[i]->parked && !nodes[i]->over)
+            others[left++] = nodes[i];
+    if (left > 0)
+        cluster_run_batch(e, partition, others, left);
+}
+
 void cluster_run_batch(struct cluster_engine *e, struct str partition, struct update_node **nodes,
                        size_t count)
 {
@@ -505,6 +549,8 @@ void cluster_run_batch(struct cluster_engine *e, struct str partition, struct up
         settle_results(b);
     remember(b, outcome);
     batch_release(b);
+    if (outcome == ATTEMPT_UNWRITTEN)
+        run_others(e, partition, nodes, count);
     for (size_t i = 0; outcome == ATTEMPT_ALONE && i < count; i++)
         cluster_run_batch(e, partition, nodes + i, 1);
 }

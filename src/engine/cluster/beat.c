@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heartbeats. Every second the gateway renews its row in the table of gateways with its oldest pin,
- * compares its clock with PostgreSQL's, runs the garbage collector if it is elected, and ends
- * updates whose time limit has passed.
+ * compares its clock with PostgreSQL's, and runs the garbage collector if it is elected.
  *
  * A mark is a number with the oldest running transaction of each shard, as last reported. A pin has
  * the number of the last mark when it was taken: a view under the pin cannot see extents that were
@@ -19,7 +18,6 @@
 
 enum {
     BEAT_MS = 1000,
-    TICK_MS = 250,
     BEAT_GAP_MS = 50, /* minimum time between two requested heartbeats */
     COLLECT_PAUSE_MS = 10000,
     COUNT_GAP_MS = 100,
@@ -331,11 +329,9 @@ static void turn(struct cluster_engine *e)
 /* Waits for a request or the time limit. False if the engine closes. */
 static bool wait_for_turn(struct cluster_engine *e, int64_t next)
 {
-    int64_t wake = clock_mono_ms() + TICK_MS;
-    wake = next < wake ? next : wake;
     pthread_mutex_lock(&e->beat_lock);
     while (!e->stopping && !e->beat_now &&
-           thread_wait_until(&e->beat_wanted, &e->beat_lock, wake)) {
+           thread_wait_until(&e->beat_wanted, &e->beat_lock, next)) {
     }
     bool stopping = e->stopping;
     pthread_mutex_unlock(&e->beat_lock);
@@ -357,7 +353,6 @@ static void *beat_loop(void *arg)
     int64_t next = 0;
     int64_t soonest = 0;
     while (wait_for_turn(e, next)) {
-        line_expire(e);
         int64_t now = clock_mono_ms();
         bool asked = take_beat_now(e);
         if (now < next && !(asked && now >= soonest)) {

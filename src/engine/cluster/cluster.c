@@ -40,6 +40,7 @@ static void release(struct cluster_engine *e)
 {
     shards_release(&e->shards);
     rados_extents_close(&e->extents);
+    line_release(e);
     pins_release(&e->pins);
     memories_release(&e->memories);
     hot_release(&e->hot);
@@ -138,6 +139,7 @@ static struct cluster_engine *engine_new(const struct engine_cluster_options *op
     e->clock = options->clock;
     e->schema = copy_text(options->schema);
     e->name = gateway_name();
+    line_init(e);
     pins_init(&e->pins);
     memories_init(&e->memories);
     hot_init(&e->hot);
@@ -147,6 +149,8 @@ static struct cluster_engine *engine_new(const struct engine_cluster_options *op
     pthread_cond_init(&e->beat_wanted, NULL);
     e->extents.reserve = reserve_names;
     e->extents.reserve_arg = e;
+    e->extents.landed = line_unpark;
+    e->extents.landed_arg = e;
     return e;
 }
 

@@ -33,8 +33,12 @@ enum {
 
 struct update_node {
     struct engine_update *update;
-    int64_t deadline; /* monotonic milliseconds */
-    bool taken;       /* by a worker */
+    int64_t deadline;  /* monotonic milliseconds */
+    bool taken;        /* by a worker */
+    bool over;         /* its extents cannot be written */
+    bool parked;       /* the worker found that its extents are not written yet */
+    bool waits;        /* for them, in the list of parked ones */
+    struct buf adopts; /* those extents: struct extent_delta */
     struct err result;
     struct update_node *next;  /* of its partition */
     struct update_node *older; /* of all */
@@ -47,15 +51,19 @@ struct update_line {
     pthread_mutex_t lock;
     pthread_cond_t work;
     pthread_cond_t ended;
+    pthread_cond_t tick;
     struct update_part *buckets[256];
     struct update_part *ready;
     struct update_part **ready_end;
+    struct update_node *parked; /* of all partitions */
     struct update_node *oldest;
     struct update_node *newest;
     uint64_t queued;
     bool closed;
     pthread_t workers[CLUSTER_WORKERS];
     unsigned worker_count;
+    pthread_t clerk; /* ends updates whose time limit has passed */
+    bool clerk_runs;
 };
 
 /* Which transactions were running when the pins of this number were first taken. */
@@ -263,7 +271,8 @@ struct update_txn {
     bool missed; /* it has asked for an unknown row, and must be run again */
 };
 
-/* Runs the updates and sets their results. */
+/* Runs the updates and sets their results. Those whose extents are not written yet are `parked`
+ * instead, and have changed nothing. */
 void cluster_run_batch(struct cluster_engine *e, struct str partition, struct update_node **nodes,
                        size_t count);
 void update_txn_init(struct update_txn *t, struct batch *b, int64_t stamp);
@@ -286,11 +295,14 @@ struct err batch_resolve(struct batch *b, int64_t slot, int64_t commit_id, bool 
 
 void cluster_submit(struct engine *e, struct engine_update *u);
 struct err cluster_flush(struct engine *e);
+void line_init(struct cluster_engine *e);
 struct err line_start(struct cluster_engine *e);
 /* Completes all submitted updates. */
 void line_stop(struct cluster_engine *e);
-/* Ends updates whose time limit has passed. */
-void line_expire(struct cluster_engine *e);
+/* After the last write of an extent has ended. */
+void line_release(struct cluster_engine *e);
+/* Queues parked updates whose extents are written now. */
+void line_unpark(void *engine);
 
 /* ---- the gateway (beat.c, collect.c) ---- */
 

@@ -320,7 +320,8 @@ struct err batch_commit(struct batch *b)
         return OK; /* rolls back the transaction, if there is one */
     TRY(sum_extents(b, &sums, &count));
     /* Not while the partition is locked: RADOS may take long. */
-    if (!extents_durable(&b->engine->extents, &b->deltas))
+    struct err unwritten;
+    if (extents_state(&b->engine->extents, buf_str(&b->deltas), &unwritten) != FLIGHT_DONE)
         return err_new(ERR_WOULD_BLOCK);
     TRY(find_elsewhere(b, sums, count));
     TRY(batch_conn(b));

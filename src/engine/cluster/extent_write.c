@@ -124,18 +124,23 @@ static void flight_end(struct extents *x, struct extent_flight *f)
 
 static void flight_start(struct extent_flight *f);
 
-/* The lock is held. */
-static void flight_landed(struct extents *x, struct extent_flight *f)
+static void flight_landed(struct extents *x, struct extent_flight *f, int result)
 {
+    pthread_mutex_lock(&x->lock);
     x->flying_bytes -= f->extent.length;
     extent_bytes_put(f->held);
     f->held = NULL;
-    f->state = f->result < 0 ? FLIGHT_FAILED : FLIGHT_DONE;
+    f->result = result;
+    f->state = result < 0 ? FLIGHT_FAILED : FLIGHT_DONE;
+    if (result >= 0)
+        x->written_ms = clock_mono_ms();
     if (f->discarded) {
         extents_remove(x, f->extent.segment, f->extent.offset);
         flight_end(x, f);
     }
     pthread_cond_broadcast(&x->changed);
+    pthread_mutex_unlock(&x->lock);
+    x->landed(x->landed_arg);
 }
 
 /* On a thread of librados, which may start the next operation but must not wait for one. */
@@ -153,10 +158,7 @@ static void write_called(rados_done done, void *arg)
         flight_start(f);
         return;
     }
-    pthread_mutex_lock(&x->lock);
-    f->result = result;
-    flight_landed(x, f);
-    pthread_mutex_unlock(&x->lock);
+    flight_landed(x, f, result);
 }
 
 static void flight_start(struct extent_flight *f)
@@ -174,10 +176,7 @@ static void flight_start(struct extent_flight *f)
         return;
     if (done != NULL)
         x->lib.done_release(done);
-    pthread_mutex_lock(&x->lock);
-    f->result = result;
-    flight_landed(x, f);
-    pthread_mutex_unlock(&x->lock);
+    flight_landed(x, f, result);
 }
 
 struct extent_bytes *extents_flying(struct extents *x, const struct extent *extent)
@@ -194,50 +193,25 @@ struct extent_bytes *extents_flying(struct extents *x, const struct extent *exte
 
 /* ---- the commit's side ---- */
 
-/* The lock is held. Returns the first write that is in flight or has failed, and so prevents the
- * commit of the changes. */
-static struct extent_flight *not_landed(struct extents *x, const struct buf *deltas)
+enum flight_state extents_state(struct extents *x, struct str deltas, struct err *error)
 {
-    for (size_t at = 0; at < deltas->n; at += sizeof(struct extent_delta)) {
+    enum flight_state state = FLIGHT_DONE;
+    pthread_mutex_lock(&x->lock);
+    for (size_t at = 0; at < deltas.n && state != FLIGHT_FAILED;
+         at += sizeof(struct extent_delta)) {
         struct extent_delta delta;
-        memcpy(&delta, deltas->p + at, sizeof delta);
+        memcpy(&delta, deltas.p + at, sizeof delta);
         if (delta.change != EXTENT_ADOPT)
             continue;
-        struct extent_flight *f = *flight_link(x, delta.extent.segment, delta.extent.offset);
-        if (f != NULL && f->state != FLIGHT_DONE)
-            return f;
-    }
-    return NULL;
-}
-
-bool extents_durable(struct extents *x, const struct buf *deltas)
-{
-    if (deltas->n == 0)
-        return true;
-    pthread_mutex_lock(&x->lock);
-    bool durable = not_landed(x, deltas) == NULL;
-    pthread_mutex_unlock(&x->lock);
-    return durable;
-}
-
-struct err extents_await(struct extents *x, const struct buf *deltas, int64_t deadline)
-{
-    struct err error = OK;
-    bool late = false;
-    pthread_mutex_lock(&x->lock);
-    for (const struct extent_flight *f; (f = not_landed(x, deltas)) != NULL;) {
-        if (f->state == FLIGHT_FAILED) {
-            error = err_of_rados(f->result);
-            break;
-        }
-        if (late) {
-            error = err_new(ERR_SERVER_BUSY);
-            break;
-        }
-        late = !thread_wait_until(&x->changed, &x->lock, deadline);
+        const struct extent_flight *f = *flight_link(x, delta.extent.segment, delta.extent.offset);
+        if (f == NULL || f->state == FLIGHT_DONE)
+            continue;
+        state = f->state;
+        if (state == FLIGHT_FAILED)
+            *error = err_of_rados(f->result);
     }
     pthread_mutex_unlock(&x->lock);
-    return error;
+    return state;
 }
 
 void extents_adopted(struct extents *x, const struct extent *extent)
@@ -303,14 +277,33 @@ static uint32_t put_sums(char *bytes, uint32_t length)
     return crc32c(0, (struct str){sums, extent_chunks(length) * 4U});
 }
 
-/* Back-pressure: writers that are faster than RADOS wait here. */
+/* Back-pressure: writers that are faster than RADOS wait here, but not while it hangs. Small
+ * extents never wait, because event loops write them. The lock is held. */
+static bool wait_for_room(struct extents *x, uint32_t length)
+{
+    if (x->flying_bytes == 0)
+        x->written_ms = clock_mono_ms();
+    while (length > EXTENT_CHUNK && x->flying_bytes > EXTENT_FLYING_BYTES) {
+        int64_t until = x->written_ms + EXTENT_STALLED_MS;
+        if (clock_mono_ms() >= until)
+            return false;
+        (void)thread_wait_until(&x->changed, &x->lock, until);
+    }
+    return true;
+}
+
+/* NULL: RADOS hangs. */
 static struct extent_flight *flight_new(struct extents *x, struct extent_bytes *held)
 {
     struct extent_flight *f = MEM_NEW(struct extent_flight);
     *f = (struct extent_flight){.owner = x, .extent = held->extent, .held = held};
     pthread_mutex_lock(&x->lock);
-    while (x->flying_bytes > EXTENT_FLYING_BYTES)
-        pthread_cond_wait(&x->changed, &x->lock);
+    if (!wait_for_room(x, f->extent.length)) {
+        settle_name(x, &f->extent, true);
+        pthread_mutex_unlock(&x->lock);
+        free(f);
+        return NULL;
+    }
     x->flying_bytes += f->extent.length;
     x->unnamed_bytes += f->extent.length;
     x->flight_count++;
@@ -334,8 +327,13 @@ static struct err writer_finish(struct extent_writer *base, struct extent *out)
     *held = (struct extent_bytes){
         .refs = 1, .extent = extent, .length = extent.length, .bytes = w->bytes};
     free(w);
+    struct extent_flight *flight = flight_new(x, held);
+    if (flight == NULL) {
+        extent_bytes_put(held);
+        return err_new(ERR_SERVER_BUSY);
+    }
     extent_cache_add(x, held);
-    flight_start(flight_new(x, held));
+    flight_start(flight);
     *out = extent;
     return OK;
 }

@@ -20,6 +20,7 @@ enum {
     EXTENT_NAMES_EACH = 1024, /* names that one intent row reserves */
     EXTENT_CACHE_BYTES = 96 << 20,
     EXTENT_FLYING_BYTES = 128 << 20, /* bytes in flight; beyond it writers wait */
+    EXTENT_STALLED_MS = 20000,       /* as long as nothing was written for less than this */
     EXTENT_TRIES = 2,
     EXTENT_PREFETCHES_MAX = 24, /* fetched before they are asked for */
 };
@@ -73,6 +74,7 @@ struct extents {
     struct extent_flight *flights[256];
     uint64_t flight_count;
     uint64_t flying_bytes;      /* being written */
+    int64_t written_ms;         /* when the last write succeeded, or the first of all began */
     uint64_t unnamed_bytes;     /* of extents that no row names */
     uint64_t removing;          /* removals under way */
     struct extent_names *names; /* newest first */
@@ -80,6 +82,9 @@ struct extents {
     /* Reserves the next range of names: writes the intent row. The lock is not held. */
     struct err (*reserve)(void *arg, uint64_t *gateway, uint64_t *first);
     void *reserve_arg;
+    /* The write of an object has ended. On a thread of librados; the lock is not held. */
+    void (*landed)(void *arg);
+    void *landed_arg;
     /* cache */
     struct extent_bytes *buckets[1024];
     struct extent_bytes *oldest, *newest;
@@ -105,10 +110,9 @@ void cluster_extent_prefetch(struct engine *e, const struct extent *x,
 /* Ends prefetches that no read has used. */
 void extents_end_prefetches(struct extents *x);
 
-/* Returns true if all extents that these changes adopt (struct extent_delta) are written. */
-bool extents_durable(struct extents *x, const struct buf *deltas);
-/* Waits until all are written. ERR_IO, ERR_NO_SPACE, ERR_SERVER_BUSY. */
-struct err extents_await(struct extents *x, const struct buf *deltas, int64_t deadline);
+/* How far the writes are of the extents that these changes adopt (struct extent_delta): done if all
+ * are, failed if one has; then *error is ERR_IO, ERR_NO_SPACE or ERR_SERVER_BUSY. */
+enum flight_state extents_state(struct extents *x, struct str deltas, struct err *error);
 /* A row names the extent now. */
 void extents_adopted(struct extents *x, const struct extent *extent);
 /* Removes one range whose names are all settled; false if there is none. `closing`: no further name

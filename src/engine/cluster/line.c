@@ -6,7 +6,10 @@
 
 #include "core/hash/fnv.h"
 #include "core/mem.h"
+#include "core/thread.h"
 #include "engine/cluster/cluster_internal.h"
+
+enum { EXPIRE_MS = 250 };
 
 struct update_part {
     struct update_part *next; /* in the bucket */
@@ -85,7 +88,19 @@ static void remove_node(struct update_line *l, struct update_node *node)
         l->newest = node->older;
     l->queued--;
     pthread_cond_broadcast(&l->ended);
+    buf_release(&node->adopts);
     free(node);
+}
+
+/* The lock is held. */
+static void enqueue(struct update_line *l, struct update_node *node)
+{
+    struct update_part *p = part_of(l, node->update->partition);
+    node->next = NULL;
+    *p->tail = node;
+    p->tail = &node->next;
+    if (!p->busy)
+        make_ready(l, p);
 }
 
 void cluster_submit(struct engine *engine, struct engine_update *u)
@@ -94,15 +109,12 @@ void cluster_submit(struct engine *engine, struct engine_update *u)
     struct update_node *node = MEM_NEW(struct update_node);
     node->update = u;
     node->deadline = clock_mono_ms() + CLUSTER_UPDATE_MS;
+    node->adopts = buf_heap();
     pthread_mutex_lock(&l->lock);
     bool open = !l->closed;
     if (open) {
-        struct update_part *p = part_of(l, u->partition);
-        *p->tail = node;
-        p->tail = &node->next;
         add_newest(l, node);
-        if (!p->busy)
-            make_ready(l, p);
+        enqueue(l, node);
     }
     pthread_mutex_unlock(&l->lock);
     if (open)
@@ -110,6 +122,42 @@ void cluster_submit(struct engine *engine, struct engine_update *u)
     free(node);
     u->result = err_new(ERR_STOPPING);
     u->done(u);
+}
+
+/* ---- updates that wait for RADOS ---- */
+
+/* The lock is held. */
+static void unpark_written(struct cluster_engine *e)
+{
+    struct update_line *l = &e->line;
+    for (struct update_node **link = &l->parked; *link != NULL;) {
+        struct update_node *node = *link;
+        struct err error; /* the next run finds it again */
+        if (extents_state(&e->extents, buf_str(&node->adopts), &error) == FLIGHT_UNDER_WAY) {
+            link = &node->next;
+            continue;
+        }
+        *link = node->next;
+        node->parked = node->waits = node->taken = false;
+        buf_clear(&node->adopts);
+        enqueue(l, node);
+    }
+}
+
+void line_unpark(void *engine)
+{
+    struct cluster_engine *e = engine;
+    pthread_mutex_lock(&e->line.lock);
+    unpark_written(e);
+    pthread_mutex_unlock(&e->line.lock);
+}
+
+/* The lock is held. */
+static void park(struct update_line *l, struct update_node *node)
+{
+    node->waits = true;
+    node->next = l->parked;
+    l->parked = node;
 }
 
 /* ---- workers ---- */
@@ -147,6 +195,8 @@ static void finish_nodes(struct cluster_engine *e, struct update_node **nodes, s
 {
     uint64_t good = 0;
     for (size_t i = 0; i < count; i++) {
+        if (nodes[i]->parked)
+            continue;
         struct engine_update *u = nodes[i]->update;
         u->result = nodes[i]->result;
         good += !err_is(u->result);
@@ -169,8 +219,16 @@ static void work_on(struct cluster_engine *e, struct update_part *p)
         histogram_add(&e->turn_us, HISTOGRAM_TIMES_US, (uint64_t)(clock_mono_us() - began_us));
     }
     pthread_mutex_lock(&l->lock);
-    for (size_t i = 0; i < count; i++)
-        remove_node(l, nodes[i]);
+    bool parks = false;
+    for (size_t i = 0; i < count; i++) {
+        parks |= nodes[i]->parked;
+        if (nodes[i]->parked)
+            park(l, nodes[i]);
+        else
+            remove_node(l, nodes[i]);
+    }
+    if (parks)
+        unpark_written(e); /* some may be written by now */
     if (p->head != NULL)
         make_ready(l, p);
     else
@@ -190,17 +248,82 @@ static void *worker(void *arg)
     return NULL;
 }
 
-struct err line_start(struct cluster_engine *e)
+/* ---- time limits ---- */
+
+/* The lock is held. Removes the node from its partition's queue, or from the parked ones. */
+static void unlink_waiting(struct update_line *l, struct update_node *node)
+{
+    struct update_part *p = node->waits ? NULL : part_of(l, node->update->partition);
+    struct update_node **link = p == NULL ? &l->parked : &p->head;
+    while (*link != node)
+        link = &(*link)->next;
+    *link = node->next;
+    if (p != NULL && p->tail == &node->next)
+        p->tail = link;
+}
+
+/* Not while they run: a worker has its own time limits. */
+static void expire(struct update_line *l)
+{
+    int64_t now = clock_mono_ms();
+    struct update_node *late = NULL;
+    pthread_mutex_lock(&l->lock);
+    for (struct update_node *node = l->oldest; node != NULL; node = node->newer) {
+        if ((node->taken && !node->waits) || node->deadline > now)
+            continue;
+        unlink_waiting(l, node);
+        node->taken = true;
+        node->waits = false;
+        node->next = late;
+        late = node;
+    }
+    pthread_mutex_unlock(&l->lock);
+    for (struct update_node *next; late != NULL; late = next) {
+        next = late->next;
+        late->update->result = err_new(ERR_SERVER_BUSY);
+        late->update->done(late->update);
+        pthread_mutex_lock(&l->lock);
+        remove_node(l, late);
+        if (l->closed && l->oldest == NULL)
+            pthread_cond_broadcast(&l->work);
+        pthread_mutex_unlock(&l->lock);
+    }
+}
+
+static void *clerk(void *arg)
+{
+    struct update_line *l = arg;
+    pthread_mutex_lock(&l->lock);
+    while (!l->closed || l->oldest != NULL) {
+        (void)thread_wait_until(&l->tick, &l->lock, clock_mono_ms() + EXPIRE_MS);
+        pthread_mutex_unlock(&l->lock);
+        expire(l);
+        pthread_mutex_lock(&l->lock);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+void line_init(struct cluster_engine *e)
 {
     struct update_line *l = &e->line;
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->ended, NULL);
+    pthread_cond_init(&l->tick, NULL);
     l->ready_end = &l->ready;
+}
+
+struct err line_start(struct cluster_engine *e)
+{
+    struct update_line *l = &e->line;
     for (; l->worker_count < CLUSTER_WORKERS; l->worker_count++)
         if (pthread_create(&l->workers[l->worker_count], NULL, worker, e) != 0)
             return err_detail(ERR_IO, "a thread cannot be made");
-    return OK;
+    l->clerk_runs = pthread_create(&l->clerk, NULL, clerk, l) == 0;
+    return l->clerk_runs ? OK : err_detail(ERR_IO, "a thread cannot be made");
 }
 
 void line_stop(struct cluster_engine *e)
@@ -212,7 +335,18 @@ void line_stop(struct cluster_engine *e)
     pthread_mutex_unlock(&l->lock);
     for (unsigned i = 0; i < l->worker_count; i++)
         pthread_join(l->workers[i], NULL);
-    assert(l->oldest == NULL);
+    pthread_mutex_lock(&l->lock);
+    pthread_cond_signal(&l->tick);
+    pthread_mutex_unlock(&l->lock);
+    if (l->clerk_runs)
+        pthread_join(l->clerk, NULL);
+    assert(l->oldest == NULL && l->parked == NULL);
+}
+
+void line_release(struct cluster_engine *e)
+{
+    struct update_line *l = &e->line;
+    pthread_cond_destroy(&l->tick);
     pthread_cond_destroy(&l->ended);
     pthread_cond_destroy(&l->work);
     pthread_mutex_destroy(&l->lock);
@@ -239,43 +373,4 @@ struct err cluster_flush(struct engine *engine)
     }
     pthread_mutex_unlock(&l->lock);
     return OK;
-}
-
-/* The lock is held. Removes the node from its partition's queue. */
-static void unlink_waiting(struct update_line *l, struct update_node *node)
-{
-    struct update_part *p = part_of(l, node->update->partition);
-    struct update_node **link = &p->head;
-    while (*link != node)
-        link = &(*link)->next;
-    *link = node->next;
-    if (p->tail == &node->next)
-        p->tail = link;
-}
-
-void line_expire(struct cluster_engine *e)
-{
-    struct update_line *l = &e->line;
-    int64_t now = clock_mono_ms();
-    struct update_node *late = NULL;
-    pthread_mutex_lock(&l->lock);
-    for (struct update_node *node = l->oldest; node != NULL; node = node->newer) {
-        if (node->taken || node->deadline > now)
-            continue;
-        unlink_waiting(l, node);
-        node->taken = true;
-        node->next = late;
-        late = node;
-    }
-    pthread_mutex_unlock(&l->lock);
-    for (struct update_node *next; late != NULL; late = next) {
-        next = late->next;
-        late->update->result = err_new(ERR_SERVER_BUSY);
-        late->update->done(late->update);
-        pthread_mutex_lock(&l->lock);
-        remove_node(l, late);
-        if (l->closed && l->oldest == NULL)
-            pthread_cond_broadcast(&l->work);
-        pthread_mutex_unlock(&l->lock);
-    }
 }
