@@ -129,6 +129,42 @@ test('the letter for moving replaces nothing', async () => {
     }
 });
 
+test('positions and prefixes longer than any name end no server', async () => {
+    done(await put('/lengths/--', 'x'), 'put');
+    for (const n of [1023, 3072, 3073, 16384, 20000]) {
+        const long = '-'.repeat(n), token = encodeURIComponent(Buffer.from(`lengths/${long}`).toString('base64'));
+        const list = (query) => call('GET', '', { query: `resource=filesystem&recursive=true&${query}`, headers: { 'x-ms-version': '2026-06-06' } });
+        const blobs = (query) => get('', { query: `restype=container&comp=list&${query}`, headers: { 'x-ms-version': '2026-06-06' } });
+        for (const query of [`directory=${long}`, `directory=lengths/${long}/x`])
+            assert.equal((await list(query)).status, 404, `${n} ${query.slice(0, 20)}`);
+        for (const query of [`continuation=${token}`, `beginFrom=lengths/${long}`, `directory=lengths&continuation=${token}`]) {
+            const answer = await list(query);
+            assert.equal(answer.status, 200, `${n} ${query.slice(0, 20)}`);
+            assert.ok(JSON.parse(answer.text).paths.every(({ name }) => name > 'lengths/--'), query.slice(0, 20));
+        }
+        for (const query of [`marker=${token}`, `startFrom=lengths/${long}`, `prefix=lengths/${long}`, `prefix=lengths/${long}/`, `prefix=${long}/&delimiter=/`]) {
+            const answer = await blobs(query);
+            assert.equal(answer.status, 200, `${n} ${query.slice(0, 20)}`);
+            assert.ok(!answer.text.includes('<Name>lengths/--<'), `${n} ${query.slice(0, 20)}`);
+        }
+        done(await call('PATCH', '/lengths', { query: `action=setAccessControlRecursive&mode=modify&continuation=${token}`, headers: { 'x-ms-acl': 'user::rwx' } }), 'recursive');
+    }
+});
+
+test('the letter for adding changes nothing that is there', async () => {
+    const append = (text, position, sp) => call('PATCH', '/added', { query: `action=append&position=${position}&flush=true`, body: text, sas: sasOf('c', '', sp) });
+    const flush = (position, sp) => call('PATCH', '/added', { query: `action=flush&position=${position}`, sas: sasOf('c', '', sp) });
+    done(await call('PUT', '/added', { query: 'resource=file' }), 'create');
+    done(await append('first', 0, 'a'), 'to an empty file');
+    done(await append(' more', 5, 'a'), 'at the end');
+    refused(await append('FIRST MORE', 0, 'a'), 'over it');
+    done(await call('PATCH', '/added', { query: 'action=append&position=4', body: 'Tmore!', sas: sasOf('c', '', 'a') }), 'without a flush');
+    refused(await flush(10, 'a'), 'flush');
+    assert.equal((await get('/added')).text, 'first more');
+    done(await flush(10, 'w'), 'by w');
+    assert.equal((await get('/added')).text, 'firsTmore!');
+});
+
 test('a made-up continuation passes no check by', async () => {
     const account = FLAT;
     const forged = `continuation=${encodeURIComponent(Buffer.from('a').toString('base64'))}`;

@@ -14,6 +14,13 @@ struct write_path {
     struct blob_upload *upload;
 };
 
+/* The path. The letter for adding does not include what the file already has. */
+static struct err read_target(struct rest_call *call, struct path_write_args *args)
+{
+    args->adds_only = !auth_permits(&call->who, "w");
+    return dfs_read_request(call, &args->request);
+}
+
 static struct err read_position(struct rest_call *call, struct path_write_args *args)
 {
     const struct str name = STR("position");
@@ -99,7 +106,7 @@ struct err rest_append_path_decode(struct rest_call *call)
     struct blob_upload_options options = {
         .size_max = 4000 * MIB, .inline_max = UPLOAD_INLINE_MAX, .sent_only = true};
     call->args = write;
-    TRY(dfs_read_request(call, &write->args.request));
+    TRY(read_target(call, &write->args));
     write->args.request.conditions = (struct conditions){0}; /* an append takes none */
     TRY(read_position(call, &write->args));
     TRY(read_flushing(call, &write->args));
@@ -141,7 +148,7 @@ struct err rest_flush_path_decode(struct rest_call *call)
     /* A client that sends the data with the flush would lose it. */
     if (call->x->request.content_length > 0)
         return err_new(ERR_CONTENT_LENGTH_MUST_BE_ZERO);
-    TRY(dfs_read_request(call, &write->args.request));
+    TRY(read_target(call, &write->args));
     TRY(read_position(call, &write->args));
     TRY(read_flag(call, STR("retainUncommittedData"), &write->args.retain));
     TRY(read_flag(call, STR("close"),

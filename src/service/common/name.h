@@ -10,8 +10,9 @@
 enum {
     NAME_BYTES_MIN = 3,
     NAME_BYTES_MAX = 63,
-    BLOB_NAME_UNITS_MAX = 1024,  /* UTF-16 units */
-    BLOB_NAME_SEGMENTS_MAX = 254 /* between slashes */
+    BLOB_NAME_UNITS_MAX = 1024,                 /* UTF-16 units */
+    BLOB_NAME_SEGMENTS_MAX = 254,               /* between slashes */
+    BLOB_NAME_KEY_MAX = 3 * BLOB_NAME_UNITS_MAX /* bytes of a name in key form: name_to_key */
 };
 
 /* Containers, shares and queues: 3 to 63 lower-case letters, digits and single dashes, a letter or

@@ -210,6 +210,9 @@ static struct err find_entry(struct tree_listing *l, uint64_t directory, struct 
     static const struct blob_at base = {.item = BLOB_BASE};
     struct arena *a = txn_arena(l->txn);
     struct str row;
+    *found = false;
+    if (leaf.n > BLOB_NAME_KEY_MAX)
+        return OK;
     struct str name = path_tree_entry_name(a, directory, name_from_key(a, leaf));
     struct str key = blob_key_head(a, l->container->incarnation, name, &base);
     TRY(txn_get(l->txn, key, &row));
@@ -240,6 +243,8 @@ static struct err begin_at(struct level *v, uint64_t directory, struct str keys,
     struct str leaf = str_cut(&rest, '/');
     struct blob_head head;
     bool found = false;
+    /* A client may make a position up. No name is longer, so the rest of it changes nothing. */
+    leaf = str_head(leaf, leaf.n < BLOB_NAME_KEY_MAX + 1 ? leaf.n : BLOB_NAME_KEY_MAX + 1);
     if (!l->args->entries_only)
         TRY(push_passed(v, directory, leaf));
     struct buf key = buf_in(txn_arena(l->txn));
@@ -345,24 +350,29 @@ static struct str beginning(struct tree_listing *l)
     return str_cmp(start, from) > 0 ? start : from;
 }
 
-/* Names have no empty parts, so none begins with such a prefix. */
-static bool has_empty_name(struct str prefix)
+/* Returns true if no path begins with it: it has a name that is empty, or too long. */
+static bool is_no_prefix(struct str prefix)
 {
-    bool empty = prefix.n > 0 && prefix.p[0] == '/';
-    for (size_t i = 1; i < prefix.n; i++)
-        empty = empty || (prefix.p[i] == '/' && prefix.p[i - 1] == '/');
-    return empty;
+    size_t name = 0;
+    for (size_t i = 0; i < prefix.n; i++) {
+        bool slash = prefix.p[i] == '/';
+        if (slash && name == 0)
+            return true;
+        name = slash ? 0 : name + 1;
+        if (name > BLOB_NAME_KEY_MAX)
+            return true;
+    }
+    return false;
 }
 
 static struct err list_under(struct tree_listing *l, struct str prefix, struct str from)
 {
     size_t cut = last_slash(prefix);
     struct blob_path directory;
-    bool found;
-    if (has_empty_name(prefix))
-        return OK;
-    TRY(find_directory(l, name_from_key(txn_arena(l->txn), str_head(prefix, cut)), &directory,
-                       &found));
+    bool found = false;
+    if (!is_no_prefix(prefix))
+        TRY(find_directory(l, name_from_key(txn_arena(l->txn), str_head(prefix, cut)), &directory,
+                           &found));
     if (!found)
         return l->args->directory_exists ? err_new(ERR_BLOB_NOT_FOUND) : OK;
     buf_put(&l->path, str_head(prefix, cut));

@@ -637,6 +637,8 @@ static struct err flush(struct txn *t, struct path_write_args *args, struct blob
     struct flush f = {.txn = t, .blob = blob, .to = to};
     TRY(load_appends(&f, args));
     TRY(check_position(&f));
+    if (args->adds_only && f.used > 0 && f.appends[0].position < blob->head.size)
+        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
     TRY(write_content(&f));
     TRY(end_appends(&f, args->retain));
     take_http(&args->http, &blob->head.http);

@@ -29,6 +29,7 @@ struct path_write_args {
     uint64_t size;
     bool flush; /* at its end */
     /* Flush. */
+    bool adds_only;        /* the caller may add to the file, not change what it has */
     bool retain;           /* appends beyond the position are kept for a later flush */
     bool merged;           /* many appends were merged as far as possible (path_merge.h) */
     struct blob_http http; /* each that is given */
