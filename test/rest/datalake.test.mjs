@@ -202,6 +202,23 @@ for (const where of ['blob', 'dfs']) {
             assert.ok(!(await fs.getFileClient('rec/a/1').getAccessControl()).acl.some((e) => e.entityId === 'me'));
         });
 
+        test('SetPathAccessControlRecursive: one call is several transactions', async () => {
+            const dir = fs.getDirectoryClient('many');
+            const names = Array.from({ length: 250 }, (_, i) => `many/${i % 2 === 0 ? 'even/' : ''}${1000 + i}`);
+            await Promise.all(names.map((name) => fs.getFileClient(name).create()));
+            const entry = [{ accessControlType: 'user', entityId: 'me', defaultScope: false, permissions: { read: true, write: false, execute: true } }];
+            const all = await dir.updateAccessControlRecursive(entry, { maxBatches: 1 });
+            assert.deepEqual(all.counters, { changedDirectoriesCount: 2, changedFilesCount: 250, failedChangesCount: 0 });
+            assert.ok(!all.continuationToken);
+            for (const name of names)
+                assert.ok((await fs.getFileClient(name).getAccessControl()).acl.some((e) => e.entityId === 'me'), name);
+            const first = await dir.updateAccessControlRecursive(entry, { batchSize: 150, maxBatches: 1 });
+            const rest = await dir.updateAccessControlRecursive(entry, { batchSize: 150, maxBatches: 1, continuationToken: first.continuationToken });
+            assert.equal(first.counters.changedDirectoriesCount + first.counters.changedFilesCount, 150);
+            assert.equal(rest.counters.changedDirectoriesCount + rest.counters.changedFilesCount, 102);
+            assert.ok(first.continuationToken && !rest.continuationToken);
+        });
+
         test('LeasePath, and lease actions on the way', async () => {
             const file = fs.getFileClient('leased');
             await file.create();

@@ -44,6 +44,7 @@ struct err rest_set_path_properties_encode(struct rest_call *call);
 
 /* recursive.c */
 struct err rest_set_path_access_control_recursive_decode(struct rest_call *call);
+struct err rest_set_path_access_control_recursive_start(struct rest_call *call);
 struct err rest_set_path_access_control_recursive_encode(struct rest_call *call);
 
 /* write.c; append and flush share their start */

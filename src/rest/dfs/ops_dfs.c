@@ -54,7 +54,7 @@ static const struct op ROWS[] = {
      .mode = MODE_WRITE, .decode = rest_set_path_access_control_decode, .run = path_set_access_control, .encode = rest_set_path_access_control_encode},
     {.name = "SetPathAccessControlRecursive", .methods = M_PATCH, .resource = R_OBJECT, .query = "action=setAccessControlRecursive",
      .account_sas = "op", .account_sas_type = 'o', .service_sas = "op", .tree = true, .conditions = COND_IGNORED,
-     .mode = MODE_WRITE, .decode = rest_set_path_access_control_recursive_decode, .run = path_set_access_control_recursive, .encode = rest_set_path_access_control_recursive_encode},
+     .mode = MODE_START, .decode = rest_set_path_access_control_recursive_decode, .run = path_set_access_control_recursive, .start = rest_set_path_access_control_recursive_start, .encode = rest_set_path_access_control_recursive_encode},
     {.name = "LeasePath", .methods = M_POST, .resource = R_OBJECT,
      .account_sas = "wd", .account_sas_type = 'o', .service_sas = "wd", .conditions = COND_DFS,
      .mode = MODE_WRITE, .decode = rest_lease_path_decode, .run = blob_lease_blob, .encode = rest_lease_path_encode},

@@ -3,6 +3,7 @@
 #include "core/text/json.h"
 #include "rest/dfs/ops.h"
 #include "rest/dfs/request.h"
+#include "rest/server.h"
 
 static struct err read_how(struct rest_call *call, enum acl_change *out)
 {
@@ -31,11 +32,29 @@ struct err rest_set_path_access_control_recursive_decode(struct rest_call *call)
         return call_missing_header(call, STR("x-ms-acl"));
     TRY(call_query_u64(call, STR("maxRecords"), 1, UINT32_MAX, &max));
     args->max = max < PATH_RECURSIVE_MAX ? (size_t)max : PATH_RECURSIVE_MAX;
-    args->failures = ARENA_ARRAY(call->arena, struct path_failure, args->max + 1);
+    args->failures = ARENA_ARRAY(call->arena, struct path_failure, PATH_FAILURES_MAX(args->max));
     struct str force = call_query(call, STR("forceFlag"));
     if (force.n > 0 && !str_to_bool(force, &args->force))
         return call_bad_query(call, STR("forceFlag"));
     return dfs_read_continuation(call, &args->continuation);
+}
+
+static struct err set_in_steps(struct run *r)
+{
+    struct rest_call *call = rest_call_of(r);
+    return path_set_access_control_steps(call->store, call->partition, call->args);
+}
+
+static void set_done(struct run *r, struct err outcome)
+{
+    rest_finish(rest_call_of(r), outcome);
+}
+
+/* Not in the pool that reads wait for: it may take twenty transactions. */
+struct err rest_set_path_access_control_recursive_start(struct rest_call *call)
+{
+    run_in_pool(&call->run, call->server->fetch_pool, set_in_steps, set_done);
+    return OK;
 }
 
 static void put_failures(struct json_writer *w, const struct path_recursive_args *args)

@@ -95,7 +95,10 @@ struct path_set_args {
 };
 /* Changes no ETag. ERR_HIERARCHICAL_NAMESPACE_NOT_ENABLED. */
 engine_fn path_set_access_control;
-enum { PATH_RECURSIVE_MAX = 2000 };
+/* PATH_RECURSIVE_STEP: paths of one transaction. No other update runs meanwhile, so it is short. */
+enum { PATH_RECURSIVE_MAX = 2000, PATH_RECURSIVE_STEP = 100 };
+/* A path fails once; and in each step, the entries of the last directory may not be listed. */
+#define PATH_FAILURES_MAX(max) ((max) + (max) / PATH_RECURSIVE_STEP + 2)
 struct path_failure {
     struct str name;
     bool directory;
@@ -108,12 +111,17 @@ struct path_recursive_args {
     size_t max; /* paths of this call, 1 to PATH_RECURSIVE_MAX */
     bool force; /* continues after paths that cannot be changed */
     struct str continuation;
-    struct path_failure *failures; /* has space for max and one more */
+    struct path_failure *failures; /* has space for PATH_FAILURES_MAX(max) */
     /* out */
     size_t directories, files, failure_count;
     struct str next; /* absent: all is done */
 };
 engine_fn path_set_access_control_recursive;
+struct store;
+/* The same in steps; waits for the store. `partition` is the container's. If a step fails, those
+ * before it have been done, as after a client's earlier calls. */
+struct err path_set_access_control_steps(struct store *store, struct str partition,
+                                         struct path_recursive_args *args);
 /* Get Status, Get Access Control and Check Access; the first also in a flat container. */
 engine_fn path_get_status;
 engine_fn path_get_access_control;

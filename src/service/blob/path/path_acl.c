@@ -3,6 +3,7 @@
  * next path's name, so it survives a restart of client or server. */
 #include "service/blob/list.h"
 #include "service/blob/path/path.h"
+#include "service/common/store.h"
 
 struct round {
     struct txn *txn;
@@ -155,5 +156,24 @@ struct err path_set_access_control_recursive(struct txn *t, void *arg)
         r.names[r.count++] = args->request.name;
     TRY(change_all(&r));
     note_closed(&r);
+    return OK;
+}
+
+struct err path_set_access_control_steps(struct store *store, struct str partition,
+                                         struct path_recursive_args *args)
+{
+    struct path_recursive_args step = *args;
+    size_t left = args->max;
+    args->directories = args->files = args->failure_count = 0;
+    do {
+        step.max = left < PATH_RECURSIVE_STEP ? left : PATH_RECURSIVE_STEP;
+        step.failures = args->failures + args->failure_count;
+        TRY(store_write_wait(store, partition, path_set_access_control_recursive, &step));
+        args->directories += step.directories;
+        args->files += step.files;
+        args->failure_count += step.failure_count;
+        step.continuation = args->next = step.next;
+        left -= step.max;
+    } while (left > 0 && str_given(args->next));
     return OK;
 }
