@@ -105,6 +105,7 @@ static void check_row(const struct txn *t, const struct engine_row *row)
     assert(row->key.n <= ENGINE_KEY_MAX && row->body.n <= ENGINE_VALUE_MAX &&
            row->value.n <= ENGINE_VALUE_MAX - row->body.n);
     assert(str_given(row->value));
+    assert(!row->keeps_body || row->body.n == 0);
     (void)t;
     (void)row;
 }
@@ -115,11 +116,24 @@ static inline struct err record(struct txn *t, struct str key)
     return t->recorder == NULL ? OK : t->recorder->changing(t->recorder, t, t->partition, key);
 }
 
+static struct err put_keeping(struct txn *t, const struct engine_row *row)
+{
+    if (t->ops->put_keeping != NULL)
+        return t->ops->put_keeping(t, row);
+    struct engine_read before = {.key = row->key, .with_body = true};
+    TRY(t->ops->get_many(t, &before, 1));
+    assert(str_given(before.value));
+    struct engine_row whole = *row;
+    whole.body = before.body;
+    whole.keeps_body = false;
+    return t->ops->put(t, &whole);
+}
+
 struct err txn_put_row(struct txn *t, const struct engine_row *row)
 {
     check_row(t, row);
     TRY(record(t, row->key));
-    return t->ops->put(t, row);
+    return row->keeps_body ? put_keeping(t, row) : t->ops->put(t, row);
 }
 
 struct err txn_put_beside(struct txn *t, struct str partition, const struct engine_row *row)
@@ -169,6 +183,7 @@ struct err txn_put(struct txn *t, struct str key, struct str value)
 struct err txn_insert(struct txn *t, const struct engine_row *row)
 {
     check_row(t, row);
+    assert(!row->keeps_body);
     TRY(record(t, row->key));
     return t->ops->insert(t, row);
 }

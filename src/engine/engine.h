@@ -171,6 +171,9 @@ struct engine_row {
     struct str value;
     struct str body; /* absent or empty: none */
     unsigned hints;  /* HINT_SOON */
+    /* Only of txn_put_row: the row exists, and keeps the body that it has, if any; `body` is
+     * absent. As if it were read and put again, but an engine need not. */
+    bool keeps_body;
 };
 struct err txn_put_row(struct txn *t, const struct engine_row *row);
 /* The same for a row without a body. */

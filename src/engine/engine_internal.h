@@ -69,6 +69,8 @@ struct txn_ops {
     /* The loans are empty. */
     struct err (*get_many)(struct txn *t, struct engine_read *reads, size_t count);
     struct err (*put)(struct txn *t, const struct engine_row *row);
+    /* Of a row with keeps_body, which `put` never gets. NULL: engine.c uses a get and a put. */
+    struct err (*put_keeping)(struct txn *t, const struct engine_row *row);
     struct err (*insert)(struct txn *t, const struct engine_row *row);
     /* NULL: engine.c uses a get and a put. */
     struct err (*append)(struct txn *t, struct str key, struct str bytes, unsigned hints);

@@ -38,7 +38,7 @@ static void fill(char *to, size_t n, uint32_t seed)
 static struct model_row plan_row(uint32_t *random)
 {
     struct model_row row = {.content = IN_ROW, .seed = draw(random, 1000000)};
-    switch (draw(random, 8)) {
+    switch (draw(random, 9)) {
     case 0:
         row.content = NO_ROW;
         break;
@@ -54,6 +54,9 @@ static struct model_row plan_row(uint32_t *random)
     case 4:
     case 5:
         row.length = 1024 + draw(random, LARGE_MAX);
+        break;
+    case 6:
+        row.content = KEPT;
         break;
     default:
         row.length = draw(random, SMALL_MAX);
@@ -93,12 +96,36 @@ static struct err drop_old(struct txn *t, struct str key, bool *is_new)
     return txn_extent(t, EXTENT_DROP, &x);
 }
 
+enum { MARKS = 251 };
+
+/* The value of a row with a body: what it is, and a mark. */
+static struct str value_of(struct arena *a, uint32_t mark)
+{
+    char *value = arena_bytes(a, 2);
+    value[0] = (char)IN_BODY;
+    value[1] = (char)(mark % MARKS);
+    return (struct str){value, 2};
+}
+
+static struct err put_kept(struct txn *t, struct str key, uint32_t mark)
+{
+    struct str old;
+    TRY(txn_get(t, key, &old));
+    if (!str_given(old) || old.p[0] != IN_BODY)
+        return OK;
+    return txn_put_row(t, &(struct engine_row){.key = key,
+                                               .value = value_of(txn_arena(t), mark),
+                                               .keeps_body = true});
+}
+
 static struct err put_change(struct txn *t, const struct change *change, const struct extent *x)
 {
     char text[16];
     struct str key = key_of(text, change->key);
     struct buf row = buf_in(txn_arena(t));
     bool is_new;
+    if (change->row.content == KEPT)
+        return put_kept(t, key, change->row.seed);
     TRY(drop_old(t, key, &is_new));
     if (change->row.content == NO_ROW)
         return txn_del(t, key);
@@ -112,8 +139,8 @@ static struct err put_change(struct txn *t, const struct change *change, const s
     struct str content = {bytes, change->row.length};
     fill(bytes, change->row.length, change->row.seed);
     if (change->row.content == IN_BODY)
-        return txn_put_row(
-            t, &(struct engine_row){.key = key, .value = buf_str(&row), .body = content});
+        return txn_put_row(t, &(struct engine_row){
+                                  .key = key, .value = value_of(txn_arena(t), 0), .body = content});
     buf_put(&row, content);
     struct engine_row whole = {.key = key, .value = buf_str(&row)};
     return is_new ? txn_insert(t, &whole) : txn_put_row(t, &whole);
@@ -291,6 +318,8 @@ static struct err check_row(struct txn *t, struct run *run, uint32_t key,
     char *bytes = arena_bytes(txn_arena(t), want->length + 1);
     fill(bytes, want->length, want->seed);
     CHECK_INT(str_given(body), want->content == IN_BODY);
+    if (want->content == IN_BODY)
+        CHECK_STR(row, value_of(txn_arena(t), want->mark));
     struct str got = want->content == IN_BODY ? body : str_from(row, 1);
     CHECK_STR(got, ((struct str){bytes, want->length}));
     return OK;
@@ -315,6 +344,14 @@ static bool is_part(const struct run *run, uint32_t number, uint32_t last)
     return call->wrote && run->calls[last].outcome != DONE && run->calls[last].ran < call->told;
 }
 
+static void model_change(struct model_row *row, const struct model_row *change)
+{
+    if (change->content != KEPT)
+        *row = *change;
+    else if (row->content == IN_BODY)
+        row->mark = change->seed;
+}
+
 static void model_of(const struct run *run, uint32_t last, struct held *held)
 {
     memset(held->want, 0, sizeof held->want);
@@ -323,7 +360,7 @@ static void model_of(const struct run *run, uint32_t last, struct held *held)
             continue;
         struct plan plan = run->calls[number].plan;
         for (uint32_t i = 0; i < plan.count; i++)
-            held->want[plan.changes[i].key] = plan.changes[i].row;
+            model_change(&held->want[plan.changes[i].key], &plan.changes[i].row);
     }
 }
 

@@ -11,12 +11,14 @@
 
 enum { UPDATES_MAX = 1000, CHANGES_MAX = 3 };
 
-enum content { NO_ROW, IN_ROW, IN_BODY, IN_EXTENT };
+/* KEPT is only planned: a row with a body gets another mark and keeps its body. */
+enum content { NO_ROW, IN_ROW, IN_BODY, IN_EXTENT, KEPT };
 
 struct model_row {
     enum content content;
     uint32_t length;
     uint32_t seed;
+    uint32_t mark; /* of a row with a body */
 };
 
 struct change {

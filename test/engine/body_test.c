@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "engine/local/local.h"
+#include "engine/stats.h"
 #include "engine/wait.h"
 #include "subject.h"
 
@@ -163,6 +164,99 @@ ENGINE_CASE(body_in_transactions_and_cursors)
     view_ok(s, STR("b"), look, NULL);
 }
 
+/* ---- rows that keep their bodies ---- */
+
+static struct err keep_body(struct txn *t, void *arg)
+{
+    const struct bodied *b = arg;
+    struct str before;
+    TRY(txn_get(t, b->key, &before));
+    CHECK(str_given(before));
+    return txn_put_row(t,
+                       &(struct engine_row){.key = b->key, .value = b->value, .keeps_body = true});
+}
+
+/* The same to a row that the update itself has written, and twice. */
+static struct err put_and_keep(struct txn *t, void *arg)
+{
+    struct bodied *b = arg;
+    struct str value;
+    struct str body;
+    struct engine_row row = {.key = b->key, .value = STR("of the first put"), .body = b->body};
+    TRY(txn_put_row(t, &row));
+    row = (struct engine_row){.key = b->key, .value = STR("kept once"), .keeps_body = true};
+    TRY(txn_put_row(t, &row));
+    row.value = b->value;
+    TRY(txn_put_row(t, &row));
+    TRY(get_with_body(t, b->key, &value, &body));
+    CHECK_STR(value, b->value);
+    CHECK_STR(body, b->body);
+    return OK;
+}
+
+static struct err keep_and_fail(struct txn *t, void *arg)
+{
+    TRY(keep_body(t, arg));
+    return err_new(ERR_BLOB_NOT_FOUND);
+}
+
+/* The value changes, and the body is still that of the seed. */
+static void check_kept(struct subject *s, uint32_t number, struct str value, uint32_t seed)
+{
+    struct bodied b = bodied_of(s, number, SIZES[number % SIZE_COUNT], seed);
+    for (int i = 0; i < 4; i++) { /* from below, and then from the cache */
+        struct bodied got = {.key = b.key, .arena = &s->arena};
+        view_ok(s, STR("b"), get_bodied, &got);
+        CHECK_STR(got.value, value);
+        CHECK_STR(got.body, b.body);
+        CHECK_STR(get_row(s, STR("b"), b.key), value);
+    }
+}
+
+static void keep(struct subject *s, uint32_t number, struct str value)
+{
+    struct bodied b = bodied_of(s, number, 1, 0);
+    b.value = value;
+    update_ok(s, STR("b"), keep_body, &b);
+}
+
+ENGINE_CASE(body_is_kept_by_a_put)
+{
+    for (uint32_t i = 0; i < SIZE_COUNT; i++)
+        put_body(s, i, SIZES[i], 10 + i);
+    for (uint32_t i = 0; i < SIZE_COUNT; i++) {
+        if (i % 2 == 0)
+            check_body(s, i, SIZES[i], 10 + i); /* those are cached whole */
+        keep(s, i, STR("a new value"));
+        check_kept(s, i, STR("a new value"), 10 + i);
+        struct bodied b = bodied_of(s, i, 1, 0);
+        CHECK_ERR(engine_update_wait(s->engine, STR("b"), keep_and_fail, &b), ERR_BLOB_NOT_FOUND);
+        keep(s, i, STR(""));
+        check_kept(s, i, STR(""), 10 + i);
+    }
+    subject_reopen(s);
+    for (uint32_t i = 0; s->kind->persistent && i < SIZE_COUNT; i++) {
+        check_kept(s, i, STR(""), 10 + i);
+        keep(s, i, STR("of the second run"));
+        check_kept(s, i, STR("of the second run"), 10 + i);
+    }
+    put_row(s, STR("b"), STR("key 1"), STR("plain")); /* and there is none any more */
+    keep(s, 1, STR("still plain"));
+    struct bodied got = {.key = STR("key 1"), .arena = &s->arena};
+    view_ok(s, STR("b"), get_bodied, &got);
+    CHECK_STR(got.value, STR("still plain"));
+    CHECK(!str_given(got.body) || got.body.n == 0);
+}
+
+ENGINE_CASE(body_is_kept_within_an_update)
+{
+    for (uint32_t i = 0; i < SIZE_COUNT; i++) {
+        struct bodied b = bodied_of(s, i, SIZES[i], 30 + i);
+        update_ok(s, STR("b"), put_and_keep, &b);
+        check_body(s, i, SIZES[i], 30 + i);
+    }
+}
+
 struct lent {
     struct str key;
     struct str body;
@@ -244,6 +338,53 @@ void test_local_lends_bodies_that_are_read_again(void)
     arena_release(&s.arena);
 }
 
+static void write_and_keep(struct subject *s)
+{
+    write_bodies(s);
+    for (uint32_t i = 0; i < SIZE_COUNT; i++)
+        keep(s, i, STR("value kept"));
+}
+
+void test_local_kept_bodies_survive_crashes(void)
+{
+    struct subject s = local_subject();
+    run_and_crash(&s, write_and_keep);
+    for (int i = 0; i < 3; i++) {
+        int problems = 0;
+        struct engine_check check = {
+            .refs = no_extents, .problem = count_problem, .arg = &problems};
+        s.read_only = i == 0;
+        s.engine = s.kind->open(&s);
+        for (uint32_t n = 0; n < SIZE_COUNT && !s.read_only; n++)
+            check_kept(&s, n, STR("value kept"), 10 + n);
+        CHECK_OK(engine_local_check(s.engine, &check));
+        CHECK_INT(problems, 0);
+        CHECK_INT(check.rows, SIZE_COUNT);
+        CHECK(check.bytes > HUGE_BODY + LARGE_BODY);
+        engine_close(s.engine);
+    }
+    arena_release(&s.arena);
+}
+
+/* What is not written again needs no room in the journal. */
+void test_local_kept_bodies_are_not_written_again(void)
+{
+    enum { TIMES = 100 };
+    struct subject s = local_subject();
+    struct engine_stats before;
+    struct engine_stats after;
+    s.engine = s.kind->open(&s);
+    put_body(&s, 6, HUGE_BODY, 16);
+    engine_stats(s.engine, &before);
+    for (int i = 0; i < TIMES; i++)
+        keep(&s, 6, STR("value kept"));
+    engine_stats(s.engine, &after);
+    CHECK(after.journal_bytes - before.journal_bytes < HUGE_BODY);
+    check_kept(&s, 6, STR("value kept"), 16);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
 void test_local_bodies_survive_crashes(void)
 {
     struct subject s = local_subject();
@@ -274,6 +415,9 @@ static void overwrite_bodies(struct subject *s)
             /* Some stay, so that they have to be moved. */
             if (round == 0 || key % 4 != 0)
                 put_body(s, key, BODY, round * KEYS + key);
+            /* And some of these get another value meanwhile. */
+            if (key % 8 == 0)
+                keep(s, key, STR("value kept"));
         }
         arena_reset(&s->arena);
     }
@@ -290,7 +434,11 @@ void test_local_bodies_are_collected(void)
     s.engine = s.kind->open(&s);
     for (uint32_t key = 0; key < KEYS; key++) {
         uint32_t round = key % 4 == 0 ? 0 : ROUNDS - 1;
-        check_body(&s, key, BODY, round * KEYS + key);
+        struct bodied want = bodied_of(&s, key, BODY, round * KEYS + key);
+        struct bodied got = {.key = want.key, .arena = &s.arena};
+        view_ok(&s, STR("b"), get_bodied, &got);
+        CHECK_STR(got.value, key % 8 == 0 ? STR("value kept") : want.value);
+        CHECK_STR(got.body, want.body);
     }
     engine_close(s.engine);
     arena_release(&s.arena);

@@ -57,7 +57,7 @@ static void add_to_journal(void *arg, struct row *row)
     struct str large;
     if (row->deleted)
         journal_add_delete(j, row_key(row));
-    else if (!goes_to_journal(row, &value, &large) && str_given(value))
+    else if (!goes_to_journal(row, &value, &large) && row_value(row).p[0] != VALUE_HERE)
         journal_add_stored(j, row_key(row), row_value(row));
     else if (str_given(value))
         journal_add_large_body(j, row, value, large);

@@ -32,10 +32,11 @@ enum {
     FOLD_PARTS = 4,     /* a generation is drained in about this many parts */
 };
 
+/* True if the whole row lies in the journal, so that the row index may know where. */
 static bool is_placed(const struct row *row)
 {
     struct value_ref ref;
-    return !row->deleted && value_is_elsewhere(row_value(row), &ref);
+    return !row->deleted && value_is_elsewhere(row_value(row), &ref) && ref.led;
 }
 
 /* ---- filling ---- */

@@ -157,7 +157,8 @@ enum entry_kind {
     ENTRY_DELETE,
     ENTRY_SMALL,
     ENTRY_LARGE,
-    ENTRY_STORED,    /* the stored form: a value with a small body */
+    ENTRY_STORED,    /* the stored form: a value with a small body, or with
+                      * one that an earlier record has */
     ENTRY_LARGE_BODY /* a value, and a reference to its body */
 };
 

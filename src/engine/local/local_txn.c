@@ -356,6 +356,46 @@ static struct err local_put(struct txn *t, const struct engine_row *row)
     return local_write(t, row, false);
 }
 
+/* Finds the row as RocksDB has it or will have it: a large body as a reference, unless this batch
+ * has written it. */
+static struct err local_find_placed(struct local_txn *t, struct str key, struct str *stored)
+{
+    struct str value;
+    struct str body;
+    if (local_find_written(t, key, stored))
+        return OK;
+    TRY(local_find_cached(t, key, ROW_VALUE, stored));
+    bool whole = str_given(*stored) && value_and_body_here(*stored, &value, &body);
+    return whole && body.n >= BODY_LARGE_MIN ? local_find_below(t, key, stored) : OK;
+}
+
+/* A body that is in the journal stays there: only the reference to it is written again. It no
+ * longer lies behind the rest of its row, so the reference does not say so. */
+static struct err local_put_keeping(struct txn *txn, const struct engine_row *put)
+{
+    struct local_txn *t = local_txn_of(txn);
+    struct str key = rowkey_of(&t->key, put->key);
+    struct value_ref ref;
+    struct str stored;
+    struct str value;
+    struct str body;
+    struct row *row;
+    TRY(local_find_placed(t, key, &stored));
+    assert(str_given(stored));
+    if (stored.p[0] == VALUE_BODY_IN_JOURNAL && value_is_elsewhere(stored, &ref)) {
+        ref.led = false;
+        row = value_row_in_journal(key, &ref, put->value);
+    } else if (value_and_body_here(stored, &value, &body)) {
+        row = value_row_with_body(key, put->value, body);
+    } else {
+        row = value_row(key, put->value);
+    }
+    row->hot = (put->hints & HINT_SOON) != 0;
+    t->batch->bytes += row->key_n + row->value_n;
+    batch_write(t->batch, row);
+    return OK;
+}
+
 static struct err local_put_beside(struct txn *txn, struct str partition,
                                    const struct engine_row *row)
 {
@@ -505,6 +545,7 @@ static void local_keep_state(struct txn *txn, struct engine_state **kept)
 static const struct txn_ops LOCAL_TXN_OPS = {
     .get_many = local_get_many,
     .put = local_put,
+    .put_keeping = local_put_keeping,
     .insert = local_insert,
     .append = local_append,
     .del = local_del,

@@ -69,10 +69,8 @@ static void prepare_row(void *arg, struct row *row)
     struct publisher *p = arg;
     struct local_engine *e = p->engine;
     struct prepared prepared = {.row = row, .hash = row_cache_hash(row_key(row))};
-    struct str value;
+    struct str value = STR_NONE;
     struct str large;
-    if (row->hot)
-        prepared.cached = row_cache_make(row, prepared.hash, e->commit + 1);
     struct row *stored;
     if (!row->deleted && goes_to_journal(row, &value, &large)) {
         struct value_ref ref = journal_value_ref(&e->journal, p->large++);
@@ -82,6 +80,10 @@ static void prepare_row(void *arg, struct row *row)
     } else {
         stored = row_get(row);
     }
+    /* What follows a write usually reads the value alone: a large body is not cached yet. */
+    if (row->hot)
+        prepared.cached =
+            row_cache_make(str_given(value) ? stored : row, prepared.hash, e->commit + 1);
     batch_add_fresh(&e->batch, stored, prepared);
 }
 

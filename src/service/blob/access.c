@@ -372,10 +372,10 @@ struct err blob_save_unchanged(struct txn *t, struct blob *blob)
         .key = blob->key, .value = buf_str(&row), .hints = blob->soon ? HINT_SOON : 0};
     bool has_body = blob_head_has_body(&blob->head);
     assert(!blob->head.content_beside || blob->head.appended == 0);
-    if (has_body && !str_given(blob->body))
-        TRY(blob_load_body(t, blob->key, &blob->head, &blob->body));
-    if (has_body)
+    if (has_body && str_given(blob->body))
         whole.body = blob->body;
+    else
+        whole.keeps_body = has_body;
     bool is_new = blob->unused && blob->soon;
     blob->unused = false;
     return is_new ? txn_insert(t, &whole) : txn_put_row(t, &whole);
@@ -535,7 +535,7 @@ struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct b
 struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_head *head)
 {
     assert(incarnation != 0);
-    head->appended = 0;
+    blob_head_drop_appends(head);
     if (head->blocks == 0)
         return OK;
     struct sweep_item item = {SWEEP_BLOCKS, incarnation, head->blocks};

@@ -40,7 +40,8 @@ struct blob {
     unsigned made;           /* the same */
     struct blob_at at; /* which head was found: the base also for the id of the current version */
     struct str key;    /* of its head */
-    struct str body;   /* the row's body, if it was requested or is new; else absent */
+    struct str body;   /* the row's body, if it was requested or is new; else absent: a save
+                          keeps the one that the row has */
     bool lent;         /* the body stays until the request's loan ends */
     bool stored;       /* a head exists, maybe that of an uncommitted blob */
     bool exists;       /* there is a committed blob */

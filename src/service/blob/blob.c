@@ -266,7 +266,7 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
     snapshot.head.protection = (struct blob_protection){0};
     snapshot.head.expires = 0;
     snapshot.head.blocks = 0;
-    snapshot.head.appended = 0;
+    blob_head_drop_appends(&snapshot.head);
     if (args->has_metadata) {
         snapshot.head.metadata = args->metadata;
         snapshot.keep_copy = true;

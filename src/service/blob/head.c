@@ -63,6 +63,7 @@ static const struct record_member MEMBERS[] = {
     HEAD(83, path.group),
     HEAD(84, path.acl),
     HEAD(87, path.deleted_path),
+    HEAD(91, appends),
     HEAD(85, path.encryption_context),
     RECORD_MEMBER_CODED(struct blob_head, 22, lease, &LEASE_CODEC),
 };
@@ -134,7 +135,7 @@ uint64_t blob_tier_size_max(enum blob_tier tier)
 void blob_head_settle(struct blob_head *head, int64_t now)
 {
     if (head->appended != 0 && now - head->appended >= BLOCKS_LIFETIME_TICKS)
-        head->appended = 0;
+        blob_head_drop_appends(head);
     if (head->rehydrate == BLOB_TIER_NONE || now < head->rehydrate_at)
         return;
     head->tier = head->rehydrate;

@@ -89,6 +89,8 @@ struct blob_head {
     int64_t appended; /* ticks of the last append to an empty file whose appends are the body of the
                          head's row; 0: none. Discarded after a week, like uncommitted blocks
                          (blob_head_settle). */
+    struct str appends; /* which they are, as path_append.c encodes them; absent in older rows,
+                           whose body tells */
     enum blob_tier tier;
     int64_t tier_changed;
     enum blob_tier rehydrate; /* of an archived blob: the target tier; NONE when it stays */
@@ -127,6 +129,12 @@ static inline bool blob_head_has_body(const struct blob_head *head)
 static inline bool blob_head_has_appends(const struct blob_head *head)
 {
     return head->blocks_appended || head->appended != 0;
+}
+/* Forgets those that are the body of the head's row. */
+static inline void blob_head_drop_appends(struct blob_head *head)
+{
+    head->appended = 0;
+    head->appends = STR_NONE;
 }
 /* Returns true if the row is a directory's, and its id, without decoding the rest: for path walks.
  */

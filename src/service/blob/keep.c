@@ -49,7 +49,7 @@ static struct err item_of(struct txn *t, const struct blob *blob, struct blob_at
     item->head = *head;
     item->head.lease = (struct lease){0};
     item->head.blocks = 0;
-    item->head.appended = 0;
+    blob_head_drop_appends(&item->head);
     item->key = key_at(t, blob, &at);
     return blob_settle_content(t, blob->container.incarnation, blob->key, &item->head);
 }

@@ -86,10 +86,11 @@ static struct str append_id(struct arena *a, uint64_t position, int64_t stamp)
     return buf_str(&b);
 }
 
-/* Small appends need no separate rows. Those to an empty file are the body of its row, where the
- * content will be, so a file that is created, appended to and flushed is always one row. Others are
- * in the row of the set, which is written anyway. Each: position, stamp, pieces. */
-enum { SMALL_APPENDS_MAX = BLOB_BESIDE_MAX };
+/* Small appends need no separate rows. The bytes of those to an empty file are the body of its
+ * row, where the content will be, so a file that is created, appended to and flushed is always one
+ * row; the head lists them, each with position, stamp and length. Others are in the row of the set,
+ * which is written anyway. Each: position, stamp, pieces. */
+enum { SMALL_APPENDS_MAX = BLOB_BESIDE_MAX, LISTED_BYTES_MAX = 256 };
 
 static bool all_inline(const struct pieces *pieces)
 {
@@ -166,6 +167,31 @@ static struct err keep_pieces(struct txn *t, const struct path_write_args *args,
     return txn_insert(t, &whole);
 }
 
+/* Takes the next append of a head's list. */
+static bool read_listed(struct reader *list, struct str *id, uint64_t *length)
+{
+    *id = read_raw(list, PATH_APPEND_ID_BYTES);
+    *length = read_varint(list);
+    return reader_ok(list);
+}
+
+/* The same appends as the row of a set has them. */
+static struct err to_small(struct txn *t, const struct blob *blob, struct str *all)
+{
+    struct reader list = reader_of(blob->head.appends);
+    struct str rest = blob->body, id;
+    uint64_t length;
+    *all = STR_NONE;
+    while (list.n > 0) {
+        if (!read_listed(&list, &id, &length) || length > rest.n)
+            return err_new(ERR_CORRUPT);
+        struct piece piece = {.kind = PIECE_INLINE, .length = length, .bytes = rest.p};
+        add_small_pieces(t, id, &(struct pieces){.items = &piece, .count = 1}, all);
+        rest = str_from(rest, (size_t)length);
+    }
+    return rest.n == 0 ? OK : err_new(ERR_CORRUPT);
+}
+
 /* The appends that are the body of the file's row. */
 static struct err load_beside(struct txn *t, struct blob *blob, struct str *all)
 {
@@ -175,16 +201,38 @@ static struct err load_beside(struct txn *t, struct blob *blob, struct str *all)
     if (!str_given(blob->body))
         TRY(blob_load_body(t, blob->key, &blob->head, &blob->body));
     *all = blob->body;
-    return OK;
+    return str_given(blob->head.appends) ? to_small(t, blob, all) : OK;
 }
 
-static struct err keep_beside(struct txn *t, const struct path_write_args *args, struct blob *blob,
-                              struct str all)
+/* Returns true if the append can be listed with those that are there. */
+static bool goes_beside_appends(const struct path_write_args *args, const struct blob *blob,
+                                struct str beside)
 {
-    struct str id = append_id(txn_arena(t), args->position, txn_stamp(t));
-    add_small_pieces(t, id, args->pieces, &all);
-    blob->body = all;
-    blob->head.appended = txn_now(t);
+    const struct blob_head *head = &blob->head;
+    bool listed = head->appended == 0 || str_given(head->appends);
+    return head->blocks == 0 && head->content == 0 && listed &&
+           head->appends.n < LISTED_BYTES_MAX && fits_small(args, beside);
+}
+
+static struct err keep_beside(struct txn *t, const struct path_write_args *args, struct blob *blob)
+{
+    const struct pieces *pieces = args->pieces;
+    struct blob_head *head = &blob->head;
+    struct buf list = buf_in(txn_arena(t)), body = buf_in(txn_arena(t));
+    buf_put(&list, head->appends);
+    buf_put(&list, append_id(txn_arena(t), args->position, txn_stamp(t)));
+    buf_put_varint(&list, args->size);
+    if (head->appended == 0 && pieces->count == 1) {
+        blob->body = (struct str){pieces->items[0].bytes, (size_t)pieces->items[0].length};
+    } else {
+        (void)buf_reserve(&body, blob->body.n + args->size);
+        buf_put(&body, head->appended == 0 ? STR_NONE : blob->body);
+        for (size_t i = 0; i < pieces->count; i++)
+            buf_put(&body, (struct str){pieces->items[i].bytes, (size_t)pieces->items[i].length});
+        blob->body = buf_str(&body);
+    }
+    head->appends = buf_str(&list);
+    head->appended = txn_now(t);
     return blob_save_unchanged(t, blob);
 }
 
@@ -209,7 +257,7 @@ static void begin_set(struct txn *t, struct blob *blob, struct str beside, struc
                               .is_new = true};
     blob->head.blocks = (uint64_t)txn_stamp(t);
     blob->head.blocks_appended = true;
-    blob->head.appended = 0;
+    blob_head_drop_appends(&blob->head);
 }
 
 static struct err keep_append(struct txn *t, const struct path_write_args *args, struct blob *blob)
@@ -218,8 +266,8 @@ static struct err keep_append(struct txn *t, const struct path_write_args *args,
     struct str beside;
     bool first = blob->head.blocks == 0;
     TRY(load_beside(t, blob, &beside));
-    if (first && blob->head.content == 0 && fits_small(args, beside))
-        return keep_beside(t, args, blob, beside);
+    if (goes_beside_appends(args, blob, beside))
+        return keep_beside(t, args, blob);
     if (first)
         begin_set(t, blob, beside, &set);
     else
@@ -603,7 +651,7 @@ static struct err end_appends(struct flush *f, bool retain)
         if (str_given(f->appends[i].key))
             TRY(txn_del(f->txn, f->appends[i].key));
     }
-    blob->head.appended = 0;
+    blob_head_drop_appends(&blob->head);
     if (keep > 0 || (retain && f->beyond > 0))
         return keep_rest(f);
     if (f->beyond > 0) /* the sweeper removes them */
@@ -632,7 +680,37 @@ static void take_http(const struct blob_http *given, struct blob_http *http)
     http->content_md5 = given->content_md5;
 }
 
-static struct err flush(struct txn *t, struct path_write_args *args, struct blob *blob, uint64_t to)
+/* Returns true if the body of the file's row is all that is flushed, from its first byte on: as
+ * nearly always, because clients append one after the other. */
+static bool body_is_content(const struct blob_head *head, uint64_t to)
+{
+    struct reader list = reader_of(head->appends);
+    uint64_t end = 0, length;
+    struct str id;
+    if (head->appended == 0 || !str_given(head->appends))
+        return false;
+    while (list.n > 0 && read_listed(&list, &id, &length)) {
+        struct reader at = reader_of(id);
+        if (read_be64(&at) != end)
+            return false;
+        end += length;
+    }
+    return reader_ok(&list) && end == to;
+}
+
+/* The body becomes the content, and nothing reads or writes it. */
+static void take_body(struct txn *t, struct blob_head *head, uint64_t size)
+{
+    assert(head->content == 0 && head->blocks == 0);
+    blob_head_drop_appends(head);
+    head->content = (uint64_t)txn_stamp(t);
+    head->content_beside = true;
+    head->block_count = 0;
+    head->size = size;
+}
+
+static struct err merge_appends(struct txn *t, struct path_write_args *args, struct blob *blob,
+                                uint64_t to)
 {
     struct flush f = {.txn = t, .blob = blob, .to = to};
     TRY(load_appends(&f, args));
@@ -640,7 +718,15 @@ static struct err flush(struct txn *t, struct path_write_args *args, struct blob
     if (args->adds_only && f.used > 0 && f.appends[0].position < blob->head.size)
         return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
     TRY(write_content(&f));
-    TRY(end_appends(&f, args->retain));
+    return end_appends(&f, args->retain);
+}
+
+static struct err flush(struct txn *t, struct path_write_args *args, struct blob *blob, uint64_t to)
+{
+    if (args->pieces == NULL && body_is_content(&blob->head, to))
+        take_body(t, &blob->head, to);
+    else
+        TRY(merge_appends(t, args, blob, to));
     take_http(&args->http, &blob->head.http);
     TRY(blob_save_written(t, blob));
     /* After the write, which removes an expired lease; this one is not expired. */
@@ -700,7 +786,6 @@ struct err path_flush(struct txn *t, void *arg)
 {
     struct path_write_args *args = arg;
     struct blob blob;
-    args->request.wants_content = true; /* the appends of an empty file, and a small content */
     TRY(open(t, args, &blob));
     if (blob.head.type == BLOB_APPEND)
         return write_append_blob(t, args, &blob);

@@ -236,6 +236,59 @@ void test_path_small_appends_end_and_move(void)
     bf_end(&f);
 }
 
+/* As many as the head lists, and more: those go on in a set. */
+void test_path_many_tiny_appends_to_an_empty_file(void)
+{
+    enum { TINY = 40 };
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "f"), false));
+    size_t rows = bf_rows(&f);
+    for (uint64_t i = 0; i < TINY; i++)
+        CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 2 * i, i % 2 == 0 ? "ab" : "cd", false));
+    CHECK_INT(bf_rows(&f), rows + 1);
+    CHECK_OK(pf_flush(&f, bf_blob(&f, "f"), (uint64_t)2 * TINY));
+    CHECK_INT(bf_rows(&f), rows);
+    CHECK_INT(bf_content(&f, "f").n, 2 * TINY);
+    CHECK(str_starts(bf_content(&f, "f"), STR("abcdabcdab")));
+    bf_end(&f);
+}
+
+/* Puts appends into the file's row as earlier versions did: the body alone has everything. */
+static struct err append_as_before(struct txn *t, void *arg)
+{
+    const struct blob_request *request = arg;
+    struct piece piece = {.kind = PIECE_INLINE, .length = 3, .bytes = "abc"};
+    struct pieces pieces = {.items = &piece, .count = 1};
+    struct buf body = buf_in(txn_arena(t)), row = buf_in(txn_arena(t));
+    struct blob blob;
+    TRY(blob_open(t, request, BLOB_ALTER, &blob));
+    buf_put_be64(&body, 0);
+    buf_put_be64(&body, (uint64_t)txn_stamp(t));
+    pieces_encode(&row, &pieces);
+    buf_put_bytes(&body, buf_str(&row));
+    blob.body = buf_str(&body);
+    blob.head.appended = txn_now(t);
+    return blob_save_unchanged(t, &blob);
+}
+
+void test_path_appends_of_earlier_versions_are_flushed(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    for (int more = 0; more < 2; more++) {
+        struct blob_request request = bf_blob(&f, "f");
+        CHECK_OK(pf_make(&f, request, false));
+        CHECK_OK(bf_update(&f, append_as_before, &request));
+        CHECK_OK(bf_set_metadata(&f, request, "value", NULL));
+        if (more)
+            CHECK_OK(pf_append(&f, request, 3, "def", false));
+        CHECK_OK(pf_flush(&f, request, more ? 6 : 3));
+        CHECK_STR(bf_content(&f, "f"), more ? STR("abcdef") : STR("abc"));
+    }
+    bf_end(&f);
+}
+
 static void append_many(struct blob_fixture *f, size_t count, uint64_t *position)
 {
     for (size_t i = 0; i < count; i++) {
