@@ -170,8 +170,8 @@ static void flight_start(struct extent_flight *f)
     rados_done done = NULL;
     int result = x->lib.done_create(f, write_called, &done);
     if (result >= 0)
-        result = x->lib.write_full(x->io, name, done, f->held->bytes,
-                                   f->extent.length + extent_chunks(f->extent.length) * 4U);
+        result = extents_write(x, name, f->held->bytes,
+                               f->extent.length + extent_chunks(f->extent.length) * 4U, done);
     if (result >= 0)
         return;
     if (done != NULL)

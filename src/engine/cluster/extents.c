@@ -17,6 +17,20 @@ void extent_name(char name[EXTENT_NAME_BYTES], uint64_t segment, uint64_t offset
     (void)snprintf(name, EXTENT_NAME_BYTES, "lz.%" PRIx64 ".%" PRIx64, segment, offset);
 }
 
+/* With the hint an OSD keeps a checksum of each chunk, which is read whole, not of each 4 KiB. */
+int extents_write(const struct extents *x, const char *name, const char *bytes, uint32_t length,
+                  rados_done done)
+{
+    const uint32_t flags =
+        RADOS_SEQUENTIAL_WRITE | RADOS_SEQUENTIAL_READ | RADOS_APPEND_ONLY | RADOS_IMMUTABLE;
+    rados_writing w = x->lib.writing_create();
+    x->lib.writing_hint(w, length, EXTENT_CHUNK, flags);
+    x->lib.writing_full(w, bytes, length);
+    int result = x->lib.writing_start(w, x->io, done, name, NULL, 0);
+    x->lib.writing_release(w);
+    return result;
+}
+
 /* ---- removal ---- */
 
 static void remove_called(rados_done done, void *arg)

@@ -127,6 +127,9 @@ void extents_stock(struct extents *x);
 /* ---- shared by extent_write.c, extent_read.c, extent_cache.c ---- */
 
 void extent_name(char name[EXTENT_NAME_BYTES], uint64_t segment, uint64_t offset);
+/* Writes a whole object. Copies the bytes and does not wait; negative if it could not begin. */
+int extents_write(const struct extents *x, const char *name, const char *bytes, uint32_t length,
+                  rados_done done);
 /* Removes the object without waiting; ENOENT is no error. */
 void extents_remove(struct extents *x, uint64_t segment, uint64_t offset);
 /* Removes several and waits. Returns the first error, negative, or 0. */

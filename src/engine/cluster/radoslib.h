@@ -7,12 +7,22 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 typedef void *rados_cluster;
 typedef void *rados_io;
 typedef void *rados_done;
 typedef void *rados_reading;
+typedef void *rados_writing;
 typedef void rados_called(rados_done done, void *arg);
+
+/* What a writer knows of an object in advance; librados' LIBRADOS_ALLOC_HINT_FLAG_…. */
+enum {
+    RADOS_SEQUENTIAL_WRITE = 1,
+    RADOS_SEQUENTIAL_READ = 4,
+    RADOS_APPEND_ONLY = 16,
+    RADOS_IMMUTABLE = 32,
+};
 
 struct radoslib {
     int (*create)(rados_cluster *out, const char *id);
@@ -30,7 +40,13 @@ struct radoslib {
     int (*done_is)(rados_done d);
     int (*done_result)(rados_done d);
     void (*done_release)(rados_done d);
-    int (*write_full)(rados_io io, const char *name, rados_done d, const char *bytes, size_t n);
+    rados_writing (*writing_create)(void);
+    void (*writing_release)(rados_writing w);
+    void (*writing_hint)(rados_writing w, uint64_t object_bytes, uint64_t write_bytes,
+                         uint32_t flags);
+    void (*writing_full)(rados_writing w, const char *bytes, size_t n);
+    int (*writing_start)(rados_writing w, rados_io io, rados_done d, const char *name,
+                         time_t *modified, int flags);
     int (*remove)(rados_io io, const char *name, rados_done d);
     rados_reading (*reading_create)(void);
     void (*reading_release)(rados_reading r);

@@ -269,7 +269,7 @@ static struct err try_pool(const struct engine_cluster_options *options, struct 
     rados_done done;
     struct err error = rados_extents_open(x, str_of(options->extents), text);
     if (!err_is(error) && x->lib.done_create(NULL, NULL, &done) >= 0) {
-        int result = x->lib.write_full(x->io, name, done, "lazuli", 6);
+        int result = extents_write(x, name, "lazuli", 6, done);
         if (result >= 0) {
             (void)x->lib.done_wait(done);
             result = x->lib.done_result(done);
