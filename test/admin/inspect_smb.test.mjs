@@ -3,7 +3,7 @@
 // open (rules S2 and S3).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { freePorts, until, STORE_IN_FOLDER } from '../rest/lib.mjs';
+import { freePorts, testOfFolder, until } from '../rest/lib.mjs';
 import { DELETE, READ, SmbClient, WRITE } from '../smb/client.mjs';
 import { ask, askSigned, startAdmin } from './admin_lib.mjs';
 
@@ -118,7 +118,7 @@ test("SMB clients' writes and reads are in a file's timeline, of a handle once a
     });
 });
 
-test('a reset by test control closes what SMB clients have open', STORE_IN_FOLDER ? {} : { skip: 'the cluster engine keeps no states' }, async () => {
+testOfFolder('a reset by test control closes what SMB clients have open', async () => {
     await client.open('busy', { access: READ | WRITE });
     assert.equal((await inspect('opens')).opens.length, 1);
     const kept = await ask(server, 'PUT', '/_lazuli/control/v1/snapshots/before', { headers: { 'x-lazuli-control': '1' }, body: '{}' });

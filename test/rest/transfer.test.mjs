@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { startServer, STORE_IN_FOLDER } from './lib.mjs';
+import { startServer, testOfFolder } from './lib.mjs';
 import { command, fill, numbers, sha, start } from './transfer_lib.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'lazuli-transfer-'));
@@ -68,7 +68,7 @@ test('an archive is a tar of plain files that tar and Python read', async () => 
     assert.equal(described.entities[0]['big@odata.type'], 'Edm.Int64');
 });
 
-test('folders without a server, another account, standard input and output', { timeout: 120000, skip: !STORE_IN_FOLDER && 'the store is in no folder' }, async () => {
+testOfFolder('folders without a server, another account, standard input and output', { timeout: 120000 }, async () => {
     const [server] = await servers(1, { inMemory: false, args: ['--durability', 'relaxed'] });
     await fill(server, 4);
     await command(['account', 'add', 'second1', '--data', server.data]);
