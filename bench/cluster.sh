@@ -5,7 +5,7 @@
 #   sh bench/cluster.sh               all parts
 #   sh bench/cluster.sh local rows    some of: local rows hot bulk scale
 # With other work on the machine: chrt -f 10 bash bench/cluster.sh …, which gives all of it, cluster and load, real-time priority.
-# BENCH_SECONDS (6) per row, BENCH_CONNECTIONS (64), BENCH_BIN (build/lazuli).
+# BENCH_SECONDS (6) per row, BENCH_CONNECTIONS (64), BENCH_ROUNDS (5) of bulk, BENCH_BIN (build/lazuli).
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${BENCH_SECONDS:-6}
@@ -180,24 +180,63 @@ SQL
         sed 's/^/pgbench, one partition: /'
 }
 
-# 1 GiB in blobs of 8 MiB, 16 at a time, as `rados bench` has 16 objects of 4 MiB under way.
+# mib_a_second NANOSECONDS: of 1 GiB.
+mib_a_second() { awk -v t="$1" 'BEGIN { printf "%.0f\n", 1024 / (t / 1e9) }'; }
+
+# A blob of 1 GiB as SDKs send it: 256 blocks of 4 MiB, 16 at a time, then the list of them.
+upload() {
+    began=$(date +%s%N)
+    row $port 'cluster: 256 × Put Block 4 MiB' --connections 16 --requests 256 --seconds 300 --warm-up 0 --in-order --keys 256 \
+        --op 'PUT /devstoreaccount1/bench/big?comp=block&blockid={key64}' --body-bytes 4194304
+    once $port --op 'PUT /devstoreaccount1/bench/big?comp=blocklist' --body "$(
+        echo '<BlockList>'
+        for n in $(seq 0 255); do printf '<Latest>%s</Latest>' "$(printf %08d "$n" | base64)"; done
+        echo '</BlockList>'
+    )"
+    mib_a_second $(($(date +%s%N) - began)) >>"$work/upload"
+}
+
+# The same blob in 256 ranges, 16 at a time. `--drop`: a client's cores are not those of the cluster.
+download() {
+    began=$(date +%s%N)
+    row $port 'cluster: 256 × Get Blob, ranges of 4 MiB' --connections 16 --requests 256 --seconds 300 --warm-up 0 --in-order --keys 256 --drop \
+        --op 'GET /devstoreaccount1/bench/big' --header 'x-ms-range: {range:4194304}'
+    mib_a_second $(($(date +%s%N) - began)) >>"$work/download"
+}
+
+# rados_bench MODE FILE: the same objects, as many at a time.
+rados_bench() {
+    # shellcheck disable=SC2046
+    rados -c "$work/cluster/ceph/ceph.conf" -p lazuli -N bench bench "$seconds" "$1" -t 16 $([ "$1" = write ] && echo '-b 4194304 --no-cleanup') \
+        2>/dev/null | sed -n 's/^Bandwidth (MB\/sec): *//p' >>"$work/$2"
+}
+
+# compared WHAT OURS THEIRS: every round, and the median of their ratios.
+compared() {
+    paste -d ' ' "$work/$2" "$work/$3" | awk '{ printf "%.2f %.0f %.0f\n", $1 / $2, $1, $2 }' | sort -n | awk -v what="$1" '
+        { ratio[NR] = $1; all = all sprintf(" %s (%s, %s)", $1, $2, $3) }
+        END { printf "%s: median %.2f; rounds by ratio, MiB/s:%s\n", what, ratio[int((NR + 1) / 2)], all }'
+}
+
+# Extents are objects of 4 MiB and some checksums, so `rados bench` has objects of 4 MiB, and 16 at a time as the client has.
+# By turns, because the machine has good and bad minutes. The first round makes everything warm, and is not counted.
 part_bulk() {
     titles '1 GiB up and down beside rados bench on the same pool'
     fresh
     gateway $port
     once $port --op 'PUT /devstoreaccount1/bench?restype=container'
-    row $port 'cluster: 128 × PUT 8 MiB' --connections 16 --requests 128 --seconds 300 --warm-up 0 --in-order --keys 128 \
-        --op 'PUT /devstoreaccount1/bench/k{key}' --header 'x-ms-blob-type: BlockBlob' --body-bytes 8388608
-    row $port 'cluster: 128 × GET 8 MiB' --connections 16 --requests 128 --seconds 300 --warm-up 0 --in-order --keys 128 \
-        --op 'GET /devstoreaccount1/bench/k{key}'
+    for round in $(seq 0 "${BENCH_ROUNDS:-5}"); do
+        upload
+        rados_bench write rados-write
+        download
+        rados_bench seq rados-seq
+        rados -c "$work/cluster/ceph/ceph.conf" -p lazuli -N bench cleanup >/dev/null 2>&1 || true
+        [ "$round" -gt 0 ] || rm -f "$work/upload" "$work/download" "$work/rados-write" "$work/rados-seq"
+    done
     stop
     echo
-    conf=$work/cluster/ceph/ceph.conf
-    for mode in write seq; do
-        rados -c "$conf" -p lazuli -N bench bench "$seconds" $mode -t 16 $([ $mode = write ] && echo '-b 4194304 --no-cleanup') 2>/dev/null |
-            grep -E '^Bandwidth \(MB/sec\)' | sed "s/^/rados bench $mode: /"
-    done
-    rados -c "$conf" -p lazuli -N bench cleanup >/dev/null 2>&1 || true
+    compared 'upload beside rados bench write' upload rados-write
+    compared 'download beside rados bench seq' download rados-seq
 }
 
 # scale_row SHARDS GATEWAYS WHAT ARGS...: a load generator for each gateway, each in a container of its own.

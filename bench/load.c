@@ -40,6 +40,7 @@ static const char HELP[] =
     "  --titles: print the table's head too     --base N: where {seq} begins\n"
     "  --seed N: the same keys at random each time, instead of others\n"
     "  --json: one line of JSON in place of the row, with p999 and the longest too\n"
+    "  --drop: the kernel drops the bodies of responses, at little cost (not with TLS)\n"
     "  --ciphers NAMES: TLS 1.3 suites to offer (any certificate is believed)\n";
 
 struct settings {
@@ -105,6 +106,7 @@ enum option_id {
     OPT_BASE,
     OPT_SEED,
     OPT_JSON,
+    OPT_DROP,
     OPT_CIPHERS,
     OPT_HELP,
 };
@@ -134,6 +136,7 @@ static const struct option OPTIONS[] = {
     {"base", required_argument, NULL, OPT_BASE},
     {"seed", required_argument, NULL, OPT_SEED},
     {"json", no_argument, NULL, OPT_JSON},
+    {"drop", no_argument, NULL, OPT_DROP},
     {"ciphers", required_argument, NULL, OPT_CIPHERS},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
@@ -246,6 +249,9 @@ static void take_option(struct settings *s, int id, const char *value)
         break;
     case OPT_SEED:
         s->plan.seed = spread(number(value));
+        break;
+    case OPT_DROP:
+        s->plan.drop = true;
         break;
     case OPT_JSON:
         s->json = true;

@@ -303,11 +303,20 @@ static void broken(struct connection *c)
         connection_start(c);
 }
 
+static bool may_drop(const struct connection *c)
+{
+    const struct answer *answer = &c->answer;
+    return c->load->plan->drop && c->wire.tls == NULL && answer->head_done && !answer->chunked &&
+           answer->left > 0;
+}
+
 static void connection_read(struct connection *c)
 {
     struct load *l = c->load;
     for (;;) {
-        ssize_t got = wire_receive(&c->wire, l->buffer, BUFFER_BYTES);
+        bool drops = may_drop(c);
+        ssize_t got = drops ? wire_drop(&c->wire, (size_t)c->answer.left)
+                            : wire_receive(&c->wire, l->buffer, BUFFER_BYTES);
         if (got == 0)
             return;
         if (got < 0) {
@@ -316,7 +325,8 @@ static void connection_read(struct connection *c)
         }
         if (l->counting)
             l->result->received += (uint64_t)got;
-        struct str input = {l->buffer, (size_t)got};
+        struct str input = {l->buffer, drops ? 0 : (size_t)got};
+        c->answer.left -= drops ? (uint64_t)got : 0;
         if (take_answer(c, &input)) {
             finish(c);
             return;

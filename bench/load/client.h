@@ -19,6 +19,7 @@ struct load_plan {
     uint64_t requests_max; /* 0: until the time is up */
     bool in_order;         /* keys one after the other, not at random */
     bool in_turn;          /* each connection does all operations to a key, one after the other */
+    bool drop;             /* the bodies of answers, in the kernel */
     uint64_t seed;         /* which random ones; not 0 */
     struct op_set *ops;
 };

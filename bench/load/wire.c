@@ -57,6 +57,13 @@ size_t wire_send(struct wire *w, struct str head, struct str body)
     return sent > 0 ? (size_t)sent : 0;
 }
 
+static ssize_t received(ssize_t got)
+{
+    if (got > 0)
+        return got;
+    return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
 ssize_t wire_receive(struct wire *w, char *to, size_t room)
 {
     if (w->tls != NULL) {
@@ -66,8 +73,10 @@ ssize_t wire_receive(struct wire *w, char *to, size_t room)
         int why = SSL_get_error(w->tls, got);
         return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? 0 : -1;
     }
-    ssize_t got = recv(w->fd, to, room, MSG_DONTWAIT);
-    if (got > 0)
-        return got;
-    return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+    return received(recv(w->fd, to, room, MSG_DONTWAIT));
+}
+
+ssize_t wire_drop(struct wire *w, size_t most)
+{
+    return received(recv(w->fd, NULL, most, MSG_DONTWAIT | MSG_TRUNC));
 }

@@ -24,5 +24,7 @@ void wire_end(struct wire *w);
 size_t wire_send(struct wire *w, struct str head, struct str body);
 /* > 0: bytes. 0: nothing for now. < 0: it ended. */
 ssize_t wire_receive(struct wire *w, char *to, size_t room);
+/* The same for bytes that nobody looks at: the kernel drops them. Not with TLS. */
+ssize_t wire_drop(struct wire *w, size_t most);
 
 #endif
