@@ -191,9 +191,21 @@ static bool take_op_option(struct settings *s, int id, const char *value)
     return true;
 }
 
+/* Parses the options of the run that have no value. False for any other option. */
+static bool take_plan_flag(struct load_plan *plan, int id)
+{
+    bool *flag = id == OPT_IN_ORDER  ? &plan->in_order
+                 : id == OPT_IN_TURN ? &plan->in_turn
+                 : id == OPT_DROP    ? &plan->drop
+                                     : NULL;
+    if (flag != NULL)
+        *flag = true;
+    return flag != NULL;
+}
+
 static void take_option(struct settings *s, int id, const char *value)
 {
-    if (take_op_option(s, id, value))
+    if (take_op_option(s, id, value) || take_plan_flag(&s->plan, id))
         return;
     switch (id) {
     case OPT_URL:
@@ -229,12 +241,6 @@ static void take_option(struct settings *s, int id, const char *value)
     case OPT_KEYS:
         s->ops.key_count = number(value);
         break;
-    case OPT_IN_ORDER:
-        s->plan.in_order = true;
-        break;
-    case OPT_IN_TURN:
-        s->plan.in_turn = true;
-        break;
     case OPT_PID:
         s->pid = number(value);
         break;
@@ -249,9 +255,6 @@ static void take_option(struct settings *s, int id, const char *value)
         break;
     case OPT_SEED:
         s->plan.seed = spread(number(value));
-        break;
-    case OPT_DROP:
-        s->plan.drop = true;
         break;
     case OPT_JSON:
         s->json = true;
