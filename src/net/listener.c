@@ -2,6 +2,7 @@
 #include "net/listener.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -29,6 +30,7 @@ static void listener_watch(struct listener *l)
 
 static void listener_resume(struct loop_timer *timer)
 {
+    assert(!CONTAINER_OF(timer, struct listener, pause)->watched);
     listener_watch(CONTAINER_OF(timer, struct listener, pause));
 }
 
@@ -54,9 +56,10 @@ static void listener_ready(struct loop_watch *watch, uint32_t events)
             l->take(l, fd, &peer);
             continue;
         }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-            listener_pause(l, errno);
-        if (errno != EINTR && errno != ECONNABORTED)
+        int cause = errno; /* logging changes it */
+        if (cause == EMFILE || cause == ENFILE || cause == ENOBUFS || cause == ENOMEM)
+            listener_pause(l, cause);
+        if (cause != EINTR && cause != ECONNABORTED)
             return;
     }
 }
@@ -112,6 +115,7 @@ struct err listener_resolve(const char *host, uint16_t port, struct listener_add
 
 struct err listener_open(struct listener *l, bool first, struct listener_address *local)
 {
+    assert(l->loop != NULL && l->take != NULL);
     l->watch.ready = listener_ready;
     l->pause.fire = listener_resume;
     TRY(open_socket(local, first, &l->watch.fd));

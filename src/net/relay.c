@@ -37,6 +37,7 @@ struct relay {
 
 static void release(struct relay *r)
 {
+    assert(r->closed);
     for (unsigned i = 0; i < 2; i++)
         free(r->sides[i].flow.bytes);
     free(r);

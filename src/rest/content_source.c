@@ -46,6 +46,7 @@ static uint32_t span_length(const struct content_source *s, enum engine_wait wai
 
 static struct err locate(struct content_source *s, enum engine_wait wait)
 {
+    assert(s->piece < s->pieces->count && s->pieces->items[s->piece].kind == PIECE_EXTENT);
     const struct piece *piece = &s->pieces->items[s->piece];
     struct extent_range part = {piece->extent_offset + (uint32_t)s->offset, span_length(s, wait)};
     TRY(store_locate(s->call->store, &piece->extent, part, wait, &s->span));
@@ -101,6 +102,7 @@ static enum http_pull pull_list(struct content_source *s)
 
 static void advance(struct content_source *s, size_t length)
 {
+    assert(s->piece < s->pieces->count && length <= s->pieces->items[s->piece].length - s->offset);
     s->offset += length;
     if (s->offset < s->pieces->items[s->piece].length)
         return;
@@ -174,6 +176,7 @@ static enum http_pull pull(struct http_source *source, struct http_span *out)
 
 void content_source_set(struct rest_call *call, const struct pieces *pieces)
 {
+    assert(pieces != NULL);
     struct content_source *s = ARENA_NEW(call->arena, struct content_source);
     s->base.pull = pull;
     s->call = call;
@@ -184,6 +187,7 @@ void content_source_set(struct rest_call *call, const struct pieces *pieces)
 
 void content_source_refill(struct rest_call *call, content_refill *refill, void *arg)
 {
+    assert(call->source != NULL && refill != NULL);
     struct content_source *s = (struct content_source *)(void *)call->source;
     arena_init(&call->list_arena, SIZE_MAX);
     s->refill = refill;

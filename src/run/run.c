@@ -99,6 +99,7 @@ static void keep_txn(struct run *r, const struct run_txn *txn)
 
 void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then)
 {
+    assert(txn->fn != NULL);
     keep_txn(r, txn);
     run_in_pool(r, r->pool, view_and_wait, then);
 }
@@ -127,6 +128,7 @@ static void run_view_job(struct run *r);
 
 static void view_ready(struct loop_task *task)
 {
+    assert(CONTAINER_OF(task, struct run, task)->state == RUN_READING);
     struct run *r = CONTAINER_OF(task, struct run, task);
     struct err refused = run_check(r);
     if (!err_is(refused)) {
@@ -266,6 +268,7 @@ void run_update(struct run *r, const struct run_txn *txn, run_step *then)
 /* The last update to end, or the submitting call itself, ends them all. */
 static void one_less(struct run *r)
 {
+    assert(atomic_load(&r->updates_left) > 0);
     if (atomic_fetch_sub(&r->updates_left, 1) == 1)
         post_back(r, OK);
 }
@@ -292,6 +295,7 @@ static struct err part_checked(struct txn *t, void *arg)
 
 static void submit_part(struct run *r, struct run_part *p)
 {
+    assert(p->txn.fn != NULL && p->txn.partition.n > 0);
     bool checked = (r->deadline != 0 && !r->committed) || r->store->home != NULL;
     p->run = r;
     p->update = (struct engine_update){
@@ -396,6 +400,7 @@ void run_wake(struct run *r)
 
 void run_wake_here(struct run *r)
 {
+    assert(r->state == RUN_WAITING);
     end_wait(r, OK);
 }
 
@@ -426,6 +431,7 @@ static void set_timer(struct run *r, int64_t left)
 
 static void on_timer(struct loop_timer *timer)
 {
+    assert(CONTAINER_OF(timer, struct run, timer)->state == RUN_WAITING);
     struct run *r = CONTAINER_OF(timer, struct run, timer);
     int64_t left = wait_left_ms(r);
     if (left > 0)

@@ -54,6 +54,7 @@ void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q
 
 void smb_view_in_pool(struct smb_request *q, engine_fn *fn, void *args, smb_then *then)
 {
+    assert(q->tree != NULL && then != NULL);
     struct run_txn txn = {.partition = q->tree->partition, .fn = fn, .arg = args};
     q->then = then;
     run_view_in_pool(&q->run, &txn, go_on);
@@ -70,6 +71,7 @@ void smb_view_of(struct smb_request *q, struct str partition, engine_fn *fn, voi
 
 void smb_view(struct smb_request *q, engine_fn *fn, void *args, smb_then *then)
 {
+    assert(q->tree != NULL);
     smb_view_of(q, q->tree->partition, fn, args, then);
 }
 
@@ -84,6 +86,7 @@ static void tell_changes(struct run *r)
 void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ack ack,
                 smb_then *then)
 {
+    assert(q->tree != NULL && fn != NULL && then != NULL);
     /* The change must be as durable as the stored handle that made it. */
     if (q->open != NULL && q->open->durable.stored)
         ack = ENGINE_DURABLE;
@@ -100,6 +103,7 @@ void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ac
 void smb_update_of(struct smb_request *q, struct str partition, engine_fn *fn, void *args,
                    smb_then *then)
 {
+    assert(fn != NULL && then != NULL);
     struct run_txn txn = {.partition = partition, .fn = fn, .arg = args};
     q->then = then;
     run_update(&q->run, &txn, go_on);

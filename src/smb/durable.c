@@ -252,6 +252,7 @@ static void begin_looking(struct loop_task *task)
 /* With the lock held. True: the caller must post t->look. */
 static bool link_parked(struct smb_opens *t, struct smb_open *o)
 {
+    assert(!o->durable.parked && o->session == NULL && o->tree == NULL);
     struct smb_durable *d = &o->durable;
     d->parked = true;
     d->expires_ms = clock_mono_ms() + d->timeout_ms;
@@ -269,6 +270,7 @@ static bool link_parked(struct smb_opens *t, struct smb_open *o)
 
 static void keep_place(struct smb_open *o)
 {
+    assert(o->tree != NULL && o->session != NULL);
     struct smb_durable *d = &o->durable;
     free(d->partition);
     d->partition_n = o->tree->partition.n;

@@ -100,6 +100,8 @@ static void begin_sending(struct conn *c)
 
 void conn_send(struct conn *c, enum stmt stmt, const struct params *params)
 {
+    assert(stmt < STMT_COUNT);
+    assert(params == NULL || params->count <= PARAMS_MAX);
     char name[8];
     int formats[PARAMS_MAX];
     int count = params == NULL ? 0 : params->count;
@@ -270,6 +272,7 @@ int result_rows(const struct conn *c, unsigned statement)
 
 struct str result_field(const struct conn *c, unsigned statement, int row, int column)
 {
+    assert(statement < c->count);
     const struct pg_result *r = c->results[statement];
     if (c->pq->is_null(r, row, column) == 1)
         return STR_NONE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cache of bytes of extents that were written or read recently. Extents never change, so no entry
  * is ever stale. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -9,6 +10,7 @@
 struct extent_bytes *extent_bytes_new(const struct extent *extent, uint32_t from, uint32_t length,
                                       uint32_t room)
 {
+    assert(length <= room);
     struct extent_bytes *b = MEM_NEW(struct extent_bytes);
     atomic_init(&b->refs, 1);
     b->extent = *extent;
@@ -20,6 +22,7 @@ struct extent_bytes *extent_bytes_new(const struct extent *extent, uint32_t from
 
 struct extent_bytes *extent_bytes_get(struct extent_bytes *b)
 {
+    assert(atomic_load_explicit(&b->refs, memory_order_relaxed) > 0);
     atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
     return b;
 }
@@ -66,6 +69,7 @@ static void link_newest(struct extents *x, struct extent_bytes *b)
 
 static void evict(struct extents *x, struct extent_bytes *b)
 {
+    assert(b->cached && x->cached_bytes >= b->length);
     struct extent_bytes **link = bucket_of(x, &b->extent);
     while (*link != b)
         link = &(*link)->bucket_next;
@@ -103,6 +107,7 @@ struct extent_bytes *extent_cache_find(struct extents *x, const struct extent *e
 void extent_cache_add(struct extents *x, struct extent_bytes *b)
 {
     pthread_mutex_lock(&x->lock);
+    assert(!b->cached);
     struct extent_bytes **bucket = bucket_of(x, &b->extent);
     b->bucket_next = *bucket;
     *bucket = extent_bytes_get(b);
@@ -118,4 +123,5 @@ void extent_cache_release(struct extents *x)
 {
     while (x->oldest != NULL)
         evict(x, x->oldest);
+    assert(x->cached_bytes == 0);
 }

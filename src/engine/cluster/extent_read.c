@@ -2,6 +2,7 @@
 /* Reading extents: one operation reads the part with its checksums. For a reader that begins at the
  * start, or continues where the last piece ended, it reads the rest of the extent; for others only
  * the part. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -100,6 +101,7 @@ static struct extent_bytes *room_for(struct extents *x, const struct extent *ext
 /* Waits for the fetch, and frees it. The bytes are returned with a reference. */
 static struct err fetch_end(struct extents *x, struct extent_fetch *f, struct extent_bytes **out)
 {
+    assert(f->done != NULL && f->to != NULL);
     (void)x->lib.done_wait(f->done);
     struct err error = err_of_rados(x->lib.done_result(f->done));
     if (!err_is(error))
@@ -162,6 +164,7 @@ static bool prefetch_fits(struct extents *x, const struct extent *extent,
 void cluster_extent_prefetch(struct engine *e, const struct extent *extent,
                              const struct extent_part *part)
 {
+    assert(part->length > 0);
     struct extents *x = &cluster_of(e)->extents;
     struct extent_fetch *f;
     struct extent_fetch *gone;

@@ -31,6 +31,7 @@ static size_t take_waiting(struct gather *g, struct gathered **taken)
     }
     if (g->first == NULL)
         g->last = &g->first;
+    assert(g->waiting >= count);
     g->waiting -= (unsigned)count;
     return count;
 }
@@ -38,6 +39,7 @@ static size_t take_waiting(struct gather *g, struct gathered **taken)
 /* One statement for all of them. */
 static void fetch_all(struct conn_pool *pool, struct gathered **all, size_t count)
 {
+    assert(count > 0 && count <= GATHER_MAX);
     struct rowset *sets[GATHER_MAX];
     struct conn *c = NULL;
     struct err error = conn_pool_take(pool, all[0]->deadline, &c);
@@ -74,6 +76,7 @@ static void *lane(void *arg)
         pthread_mutex_unlock(&g->lock);
         fetch_all(g->pool, all, count);
         pthread_mutex_lock(&g->lock);
+        assert(g->busy > 0);
         g->busy--;
         if (g->busy == 0 && g->waiting == 0)
             pthread_cond_broadcast(&g->idle);
@@ -84,6 +87,7 @@ static void *lane(void *arg)
 
 struct err gather_start(struct gather *g)
 {
+    assert(g->lane_count == 0);
     for (; g->lane_count < GATHER_LANES; g->lane_count++)
         if (thread_start(&g->lanes[g->lane_count], lane, g) != 0)
             return err_detail(ERR_IO, "a thread cannot be made");
@@ -106,8 +110,10 @@ void gather_release(struct gather *g)
 
 void gather_submit(struct gather *g, struct gathered *one)
 {
+    assert(one->set != NULL && one->done != NULL);
     one->next = NULL;
     pthread_mutex_lock(&g->lock);
+    assert(!g->stopping);
     *g->last = one;
     g->last = &one->next;
     g->waiting++;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cluster/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
+#include "core/hash/fnv.h"
 #include "core/mem.h"
 
 /* A change writes the row again with its body, so the body is read at once unless it is large. */
@@ -16,10 +18,7 @@ void memories_init(struct memories *m)
 
 static struct part_memory **bucket_of(struct memories *m, struct str partition)
 {
-    uint32_t hash = 2166136261U;
-    for (size_t i = 0; i < partition.n; i++)
-        hash = (hash ^ (unsigned char)partition.p[i]) * 16777619U;
-    return &m->buckets[(hash ^ (hash >> 15)) % MEMORY_BUCKETS];
+    return &m->buckets[fnv_of(partition) % MEMORY_BUCKETS];
 }
 
 static struct str name_of(const struct part_memory *p)
@@ -30,6 +29,7 @@ static struct str name_of(const struct part_memory *p)
 /* The lock is held. */
 static void unlink_memory(struct memories *m, struct part_memory *p)
 {
+    assert(m->count > 0 && m->bytes >= p->bytes);
     struct part_memory **link = bucket_of(m, name_of(p));
     while (*link != p)
         link = &(*link)->bucket_next;
@@ -78,6 +78,7 @@ struct part_memory *memory_take(struct memories *m, struct str partition)
 
 void memory_give(struct memories *m, struct part_memory *p)
 {
+    assert(p->older == NULL && p->newer == NULL);
     struct part_memory *gone = NULL;
     bool large = p->set.known_bytes > MEMORY_EACH_BYTES || p->set.arena.used > MEMORY_EACH_BYTES ||
                  p->set.range_count > MEMORY_RANGES_MAX;
@@ -119,5 +120,6 @@ void memories_release(struct memories *m)
         unlink_memory(m, p);
         memory_free(p);
     }
+    assert(m->count == 0 && m->bytes == 0);
     pthread_mutex_destroy(&m->lock);
 }

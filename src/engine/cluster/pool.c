@@ -9,6 +9,7 @@
 
 void conn_pool_init(struct conn_pool *p, const struct conn_target *target, unsigned max)
 {
+    assert(target != NULL && max > 0);
     *p = (struct conn_pool){.target = target, .max = max, .pause = CONN_PAUSE_MS};
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
@@ -49,6 +50,7 @@ static void wait_until(struct conn_pool *p, int64_t when_ms)
 /* The lock is held, and let go while the connection is opened. */
 static struct err open_one(struct conn_pool *p, struct conn **out)
 {
+    assert(p->open < p->max);
     char room[512];
     struct arena arena;
     arena_init_in(&arena, SIZE_MAX, room, sizeof room);
@@ -106,6 +108,7 @@ void conn_pool_give(struct conn_pool *p, struct conn *c)
 {
     struct conn *gone = NULL;
     pthread_mutex_lock(&p->lock);
+    assert(p->open > 0);
     if (c->fault == FAULT_LOST) {
         gone = take_idle(p);
         c->next = gone;
@@ -123,6 +126,7 @@ void conn_pool_give(struct conn_pool *p, struct conn *c)
 void conn_pool_detach(struct conn_pool *p)
 {
     pthread_mutex_lock(&p->lock);
+    assert(p->open > 0);
     p->open--;
     pthread_cond_signal(&p->changed);
     pthread_mutex_unlock(&p->lock);

@@ -31,7 +31,7 @@ struct err conn_pool_take(struct conn_pool *p, int64_t deadline, struct conn **o
 /* Returns the connection. If it is lost, closes all idle ones too, which probably are lost as well.
  */
 void conn_pool_give(struct conn_pool *p, struct conn *c);
-/* Excludes a connection that is kept for long from the pool's count, and includes it again. */
+/* Removes a connection from the pool's count. The caller keeps it, and closes it itself. */
 void conn_pool_detach(struct conn_pool *p);
 bool conn_pool_down(struct conn_pool *p);
 

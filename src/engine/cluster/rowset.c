@@ -141,6 +141,7 @@ static void add_range(struct rowset *s, struct str from, struct str to)
 
 void rowset_want(struct rowset *s, struct str name, bool with_body)
 {
+    assert(name.n > 0);
     const struct row *had = tree_find(&s->reads, name);
     if (had != NULL && (had->hot || !with_body))
         return;
@@ -152,6 +153,7 @@ void rowset_want(struct rowset *s, struct str name, bool with_body)
 
 bool rowset_want_scan(struct rowset *s, struct rowset_scan scan)
 {
+    assert(scan.limit > 0);
     for (size_t i = 0; i < s->scan_count; i++)
         if (str_eq(s->scans[i].from, scan.from) && str_eq(s->scans[i].to, scan.to) &&
             s->scans[i].back == scan.back)
@@ -191,6 +193,7 @@ static void put_read(void *arg, struct row *row)
 /* In the first set's arena, which lives until the results are taken. */
 void rowset_send_together(struct rowset **sets, size_t count, struct conn *c)
 {
+    assert(count > 0);
     struct arena *wire = &sets[0]->wire;
     struct reads_out out = {.partitions = array_begin(wire, ARRAY_BYTES),
                             .keys = array_begin(wire, ARRAY_BYTES),
@@ -331,6 +334,7 @@ static void take_scan(struct rowset *s, const struct rowset_scan *scan, const st
 
 struct err rowset_receive_together(struct rowset **sets, size_t count, struct conn *c)
 {
+    assert(count > 0);
     struct reads_in in = {.conn = c};
     unsigned statement = sets[0]->read_statement;
     for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/cluster/shards.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,6 +46,7 @@ struct str shards_next_uri(struct str *rest)
 static void shard_init(struct shard *shard, const struct conn_target *target, struct str uri,
                        const unsigned limits[2])
 {
+    assert(uri.n > 0 && limits[0] > 0 && limits[1] > 0);
     shard->uri = mem_alloc(uri.n + 1);
     memcpy(shard->uri, uri.p, uri.n);
     shard->uri[uri.n] = '\0';
@@ -84,6 +86,7 @@ void shards_release(struct shards *s)
 
 struct bucket_route shards_route(const struct shards *s, unsigned bucket)
 {
+    assert(bucket < BUCKETS);
     uint8_t route = atomic_load_explicit(&s->routes[bucket], memory_order_relaxed);
     return (struct bucket_route){route % ROUTE_LOGGED, (route & ROUTE_LOGGED) != 0};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cursors of updates: they iterate over the rows of the partition that the batch knows or has
  * written, and request the next page where the known ranges end. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -40,6 +41,7 @@ static struct str key_of(const struct update_cursor *c, struct str name)
 /* Requests the rows from `from` on, or those before `to`. */
 static struct err want(struct update_cursor *c, struct str from, struct str to, bool back)
 {
+    assert(c->limit > 0);
     struct rowset_scan scan = {.from = from, .to = to, .back = back, .limit = c->limit};
     if (!rowset_want_scan(c->txn->batch->set, scan)) {
         c->txn->missed = true;

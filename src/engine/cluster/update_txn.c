@@ -139,6 +139,7 @@ static const struct txn_ops UPDATE_OPS = {
 
 void update_txn_init(struct update_txn *t, struct batch *b, int64_t stamp)
 {
+    assert(b->partition.n <= ENGINE_PARTITION_MAX);
     t->base = (struct txn){.ops = &UPDATE_OPS,
                            .arena = &b->arena,
                            .now = b->now,

@@ -3,6 +3,7 @@
  * only one read, which needs no transaction (gather.h). The next read starts one in the same round
  * trip, and reads the earlier rows again there; if they have changed, the function is run again.
  * The end of a transaction is sent without waiting for the result. */
+#include <assert.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -87,6 +88,7 @@ static void check_guesses(struct view *v, const struct view_leg *leg)
 
 struct err view_exchange(struct view *v, struct view_leg *leg)
 {
+    assert(leg->conn != NULL);
     struct err error = conn_exchange(leg->conn);
     leg->begun = true;
     v->lost |= leg->conn->fault == FAULT_LOST;
@@ -125,6 +127,7 @@ static struct err fetch_legs(struct view *v)
 /* The first read of all: without a transaction. */
 static struct err fetch_alone(struct view *v, struct view_leg *leg)
 {
+    assert(leg->conn == NULL && !leg->alone);
     enum conn_fault fault;
     struct err error = gather_fetch(&leg->shard->gather, &leg->set, v->deadline, &fault);
     v->lost |= fault == FAULT_LOST;
@@ -278,6 +281,7 @@ static void view_keep_state(struct txn *t, struct engine_state **kept)
 
 static struct err keep_leg(struct view *v, struct engine_state *state, unsigned shard)
 {
+    assert(state->conns[shard] == NULL);
     struct view_leg *leg = v->legs[shard];
     TRY(view_ready(v, leg));
     conn_send(leg->conn, STMT_KEEP, NULL);
@@ -293,6 +297,7 @@ static struct err keep_leg(struct view *v, struct engine_state *state, unsigned 
 /* The function has ended: the kept state takes over the connections with their transactions. */
 static void hand_over(struct view *v)
 {
+    assert(v->keeps != NULL);
     struct engine_state *state = v->keeps;
     v->keeps = NULL;
     if (atomic_fetch_add(&v->engine->kept, 1) >= CLUSTER_KEPT) {

@@ -5,6 +5,7 @@
  * more rows gets the earlier ones read again with them. Rows of hot.h only help to predict which
  * rows will be missed. A function that needs a transaction, a cursor or too many runs is refused; a
  * thread that may wait runs it then. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/container.h"
@@ -42,6 +43,7 @@ static struct view_job *job_new(struct cluster_engine *e, struct engine_view_job
 
 static void job_end(struct view_job *j)
 {
+    assert(j->job->held == j);
     struct cluster_engine *e = j->view.engine;
     pthread_mutex_lock(&e->jobs_lock);
     *j->link = j->next;
@@ -59,6 +61,7 @@ static void job_end(struct view_job *j)
 /* The fetch that ends last, or put_off itself, makes the job ready. */
 static void one_came(struct view_job *j)
 {
+    assert(atomic_load(&j->fetches) > 0);
     if (atomic_fetch_sub(&j->fetches, 1) == 1)
         j->job->ready(j->job);
 }

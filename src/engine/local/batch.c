@@ -99,6 +99,7 @@ static void batch_keep(struct batch *b)
  * value. */
 static void batch_take_back(struct batch *b)
 {
+    assert(b->overlay.root != NULL || b->overlaid_count == 0);
     for (size_t i = b->overlaid_count; i > 0; i--) {
         const struct overlaid *o = &b->overlaid[i - 1];
         struct row *row = row_get(o->row); /* the key is needed until the row is removed */

@@ -73,6 +73,8 @@ static void run_updates(struct local_engine *e, struct turn *turn, struct engine
 
 static struct turn run_turn(struct local_engine *e, struct engine_update *first)
 {
+    assert(first != NULL);
+    assert(e->batch.overlay.root == NULL && e->batch.fresh_count == 0);
     struct turn turn = {
         .first = first, .began_us = clock_mono_us(), .began_cpu_us = clock_thread_us()};
     atomic_store_explicit(&e->turn_began_us, turn.began_us, memory_order_relaxed);
@@ -85,6 +87,7 @@ static struct turn run_turn(struct local_engine *e, struct engine_update *first)
  * are included, because they may have seen rows that are rolled back now. Flushes fail, too. */
 static void fail_turn(const struct turn *turn, struct err error)
 {
+    assert(err_is(error));
     bool hangs_on_it = false;
     for (struct engine_update *u = turn->first; u != turn->past; u = u->next) {
         hangs_on_it = hangs_on_it || u == turn->first_written;
@@ -225,6 +228,7 @@ bool commit_here(struct local_engine *e, struct engine_update *u)
 
 struct err commit_start(struct local_engine *e)
 {
+    assert(!e->committing && !e->read_only);
     batch_clear(&e->batch);
     e->write = rocksdb_writebatch_create();
     int failed = pthread_create(&e->committer, NULL, commit_loop, e);
@@ -291,5 +295,6 @@ struct err local_flush(struct engine *e)
 
 struct err local_run_quiesced(struct local_engine *e, struct quiesced_job *rest)
 {
+    assert(rest->run != NULL);
     return engine_update_wait(&e->base, STR(""), nothing_to_do, rest);
 }

@@ -108,6 +108,7 @@ static struct err flush_record(struct local_engine *e)
  * accepts them. */
 struct err durable_write_rows(struct local_engine *e, bool flush)
 {
+    assert(!flush || e->unsynced_count == 0);
     struct journal *j = &e->journal;
     uint64_t tail;
     TRY(mend_journal(e));

@@ -2,6 +2,8 @@
 /* Decides how long the committer waits for more updates, so that they share its next flush. */
 #include "engine/local/local_internal.h"
 
+#include <assert.h>
+
 enum {
     GATHER_US_MAX = 2000,
     RETURN_US = 20, /* time to send an answer and to read the next request, on a slow core */
@@ -16,6 +18,7 @@ enum {
  * than the server, the engine learns not to wait for all of them (queue.c). */
 void gather_updates(struct local_engine *e, size_t answered)
 {
+    assert(e->flush_us >= 0);
     if (e->flush_us <= 0 || answered <= 1 || update_queue_has_rest(&e->queue))
         return;
     int64_t patience_us = e->flush_us;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recovery from a failed flush of the journal, after which the content of the disk is unknown.
  * RocksDB stores everything that views have seen, and the journal continues in a new file. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -83,6 +84,7 @@ struct err mend_journal(struct local_engine *e)
  * refused only once it is certain that replay will not. */
 struct err mend_refuse(struct local_engine *e, struct err why)
 {
+    assert(err_is(why));
     if (!e->journal.broken || !err_is(mend_journal(e)))
         return why;
     return err_cause(ERR_UNKNOWN_OUTCOME, why.cause);

@@ -163,6 +163,7 @@ static bool publish_in_place(struct local_engine *e)
 
 void publish_batch(struct local_engine *e)
 {
+    assert(e->batch.fresh_count > 0);
     e->commit++;
     publish_announce(e, e->commit);
     announce_rows(e);

@@ -32,12 +32,14 @@ static void waste_push(struct waste_queue *q, const struct waste *waste)
         free(q->ring);
         *q = (struct waste_queue){.ring = ring, .count = q->count, .capacity = capacity};
     }
+    assert(q->count < q->capacity);
     q->ring[(q->first + q->count) & (q->capacity - 1)] = *waste;
     q->count++;
 }
 
 static struct waste waste_pop(struct waste_queue *q)
 {
+    assert(q->count > 0);
     struct waste waste = q->ring[q->first];
     q->first = (q->first + 1) & (q->capacity - 1);
     q->count--;
@@ -93,6 +95,7 @@ static int waste_order(const void *a, const void *b)
 /* Punches adjacent ranges together. Returns how many. */
 static size_t punch_neighbours(struct local_engine *e, const struct waste *waste, size_t n)
 {
+    assert(n > 0);
     uint64_t end = waste->offset + segment_align(waste->bytes);
     size_t together = 1;
     while (together < n && waste[together].segment == waste->segment &&
@@ -284,6 +287,7 @@ void reclaim_init(struct reclaimer *r)
 
 struct err reclaim_start(struct local_engine *e, uint64_t recover_next, uint64_t recover_past)
 {
+    assert(!e->reclaimer.started && e->reclaimer.begin == NULL);
     struct reclaimer *r = &e->reclaimer;
     r->begin = local_state(e);
     r->recover_next = recover_next;

@@ -2,6 +2,9 @@
 /* A request's body: collected in memory, streamed into its sink on the loop, or, when it is large,
  * stored by a bulk thread while the loop receives (bulk.h). */
 #include "rest/dispatch.h"
+
+#include <assert.h>
+
 #include "rest/head/phases.h"
 #include "rest/server.h"
 
@@ -55,6 +58,7 @@ static bool wait_for_digest(struct dispatch *d)
 
 static void body_is_whole(struct dispatch *d)
 {
+    assert(d->body_ended);
     bulk_drop(&d->bulk);
     if (!wait_for_digest(d))
         decode_whole(d);
@@ -115,6 +119,7 @@ static struct err take_here(struct dispatch *d, struct str bytes)
 
 void body_take(struct dispatch *d, struct str bytes)
 {
+    assert(!d->body_ended);
     if (d->bulk.bulk != NULL) {
         if (bulk_add(&d->bulk, bytes))
             http_body_pause(d->call.x);
@@ -127,6 +132,7 @@ void body_take(struct dispatch *d, struct str bytes)
 
 void body_end(struct dispatch *d)
 {
+    assert(!d->body_ended);
     d->body_ended = true;
     if (d->bulk.bulk == NULL || !bulk_end(&d->bulk))
         body_is_whole(d);

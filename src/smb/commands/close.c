@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/commands/close.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/log.h"
@@ -45,6 +46,7 @@ static void removal_done(struct engine_update *u)
 
 static void remove_detached(struct store *store, struct str partition, struct opens_key key)
 {
+    assert(partition.n > 0);
     struct removal *r = mem_calloc(1, sizeof *r + partition.n);
     memcpy(r->partition, partition.p, partition.n);
     arena_init(&r->arena, REMOVAL_ARENA_MAX);
@@ -144,6 +146,7 @@ static void marked(struct smb_request *q, struct err outcome)
 
 static void close_now(struct smb_request *q)
 {
+    assert(q->open != NULL);
     struct closing *c = q->work;
     bool remove;
     c->key = (struct opens_key){.share = q->open->incarnation, .node = q->open->node};

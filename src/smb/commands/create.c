@@ -152,6 +152,7 @@ static void put_answer(struct smb_create *c)
 /* The client owns the handle from now on. A break that was deferred is sent after the answer. */
 static void answer(struct smb_create *c)
 {
+    assert(c->open != NULL);
     struct smb_request *q = c->q;
     struct smb_open *o = c->open;
     put_answer(c);
@@ -174,6 +175,7 @@ static bool is_cut(const struct smb_request *q)
 /* Fills in the handle after it is registered and its file is known. */
 static void fill_open(struct smb_create *c, const struct file_seen *seen, enum smb_action action)
 {
+    assert(c->open != NULL);
     struct smb_open *o = c->open;
     o->action = action;
     o->node = seen->id;
@@ -218,6 +220,7 @@ static void succeed(struct smb_create *c, enum smb_action action)
 
 void smb_create_returned(struct smb_create *c)
 {
+    assert(c->open != NULL);
     if (is_cut(c->q)) {
         if (smb_durable_park(c->open))
             c->open = NULL;
@@ -254,6 +257,7 @@ struct str smb_client_address(const struct smb_request *q)
 
 static struct opens_request wish_of(struct smb_create *c, const struct file_seen *seen)
 {
+    assert(c->open != NULL);
     struct smb_open *o = c->open;
     int64_t now = smb_server_now(o->server);
     bool directory = seen->node.kind == NODE_DIRECTORY;
@@ -284,6 +288,7 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
 /* On an engine thread for new files. */
 static struct err register_handle(struct smb_create *c, const struct file_seen *seen)
 {
+    assert(c->open->handle == NULL);
     struct opens *opens = smb_store(c->q)->opens;
     struct opens_request wish = wish_of(c, seen);
     struct err error = opens_open(opens, &wish, &c->waiting.wait, &c->open->handle, &c->granted);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/commands/lock.h"
 
+#include <assert.h>
+
 #include "core/container.h"
 #include "service/file/opens/opens.h"
 #include "smb/commands/negotiate.h"
@@ -75,6 +77,7 @@ static void saved(struct smb_request *q, struct err outcome)
 
 static void finish(struct locking *l, uint32_t status)
 {
+    assert(l->q->open != NULL);
     uint8_t *known = sequence_of(l);
     if (status == STATUS_SUCCESS && known != NULL)
         *known = (uint8_t)(l->sequence_number + 1);
@@ -124,6 +127,7 @@ static uint32_t status_of(struct err error)
 
 static void take(struct locking *l)
 {
+    assert(l->taken <= l->count);
     while (l->taken < l->count) {
         const struct element *e = &l->elements[l->taken];
         bool patient = (e->flags & LOCK_AT_ONCE) == 0;

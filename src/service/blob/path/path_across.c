@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/path/path_across.h"
 
+#include <assert.h>
 #include <time.h>
 
 #include "service/blob/path/path_carry.h"
@@ -155,6 +156,7 @@ static struct err settle_update(struct txn *t, struct container *container, cons
 
 struct err path_across_settle(struct txn *t, struct container *container)
 {
+    assert(str_given(container->moving));
     struct arena *a = txn_arena(t);
     struct mark mark;
     struct move_row move;

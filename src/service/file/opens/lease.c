@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Client caches: granting, breaking, and the clients' answers ([MS-SMB2] 3.3.4.6, 3.3.4.7,
  * 3.3.5.9.8, 3.3.5.22; [MS-FSA] 2.1.5.18). */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -69,6 +70,7 @@ struct opens_lease *opens_new_lease(struct opens *t, struct opens_file *f,
 
 void opens_drop_lease(struct opens *t, struct opens_lease *lease)
 {
+    assert(lease == NULL || lease->holders > 0);
     if (lease == NULL || --lease->holders > 0)
         return;
     struct opens_lease **link = &lease->file->leases;
