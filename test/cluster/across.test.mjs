@@ -144,6 +144,32 @@ test('a gateway that was taken for dead goes on without a restart', async () => 
     }
 });
 
+test('stores that share a pool do not touch the contents of each other', async () => {
+    const stores = [0, 1].map(() => newStore(cluster, { shares: true }));
+    const pairs = [];
+    try {
+        const bodies = stores.map((_, n) => Buffer.alloc(100_000, n + 1));
+        for (const [n, one] of stores.entries()) {
+            pairs.push(await startGateways(one, 2));
+            const user = new Client(pairs[n]);
+            wants(await user.call(0, 'blob', 'PUT', '/box', { query: 'restype=container' }), 201);
+            for (let i = 0; i < 5; i++)
+                wants(await user.call(0, 'blob', 'PUT', `/box/b${i}`, { body: bodies[n], headers: BLOCK }), 201);
+            user.close();
+        }
+        for (const n of stores.keys()) {
+            const user = new Client(pairs[n]);
+            for (let i = 0; i < 5; i++) { /* through the other gateway, which has nothing cached */
+                const read = wants(await user.call(1, 'blob', 'GET', `/box/b${i}`), 200);
+                assert.ok(read.bytes.equals(bodies[n]));
+            }
+            user.close();
+        }
+    } finally {
+        await stopGateways(pairs.flat());
+    }
+});
+
 test('histories of 64 clients over three gateways are linearizable', async () => {
     const own = newStore(cluster);
     const three = await startGateways(own, GATEWAYS);

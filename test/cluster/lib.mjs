@@ -38,11 +38,11 @@ export async function theCluster({ shards = 1 } = {}) {
     };
 }
 
-/** A store of its own in the cluster: a schema and a RADOS namespace. */
-export function newStore(cluster, { rows = cluster.rows } = {}) {
+/** A store of its own in the cluster: a schema, and a RADOS namespace unless it shares the pool's. */
+export function newStore(cluster, { rows = cluster.rows, shares = false } = {}) {
     const name = `t_${randomBytes(6).toString('hex')}`;
     execFileSync(PSQL, ['-Xq', cluster.rows, '-c', `create schema ${name}`]);
-    const store = { name, rows: `${rows}&options=-csearch_path%3D${name}`, extents: `${cluster.extents},namespace=${name}` };
+    const store = { name, rows: `${rows}&options=-csearch_path%3D${name}`, extents: shares ? cluster.extents : `${cluster.extents},namespace=${name}` };
     store.flags = ['--rows', store.rows, '--extents', store.extents];
     store.sql = (text) => execFileSync(PSQL, ['-XqAt', store.rows, '-c', text], { encoding: 'utf8' }).trim();
     execFileSync(BIN, ['cluster', 'init', '--rows', `${cluster.rows}&options=-csearch_path%3D${name}`, '--extents', store.extents]);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/guid.h"
 #include "core/mem.h"
 #include "engine/cluster/cluster_internal.h"
 
@@ -167,6 +168,20 @@ struct err cluster_check_shards(struct cluster_session *s)
 
 /* ---- init ---- */
 
+/* Objects are named after the gateways that write them. Each store numbers its gateways from a
+ * random number on, so that stores that share a pool, or follow one another there, do not use the
+ * same names. */
+static struct err number_gateways(struct conn *c)
+{
+    enum { RANDOM_BITS = 36 }; /* a slot's number has 24 bits more, and a sign */
+    uint64_t start;
+    char sql[96];
+    random_bytes(&start, sizeof start);
+    (void)snprintf(sql, sizeof sql, "SELECT setval('gateway_ids', %llu)",
+                   (unsigned long long)(start >> (64 - RANDOM_BITS)) + 1);
+    return conn_run(c, sql);
+}
+
 /* The tables of one shard. Its buckets are those that the map has for it; a new first one makes the
  * map. */
 static struct err make_tables(struct conn *c, unsigned number, unsigned count,
@@ -180,6 +195,7 @@ static struct err make_tables(struct conn *c, unsigned number, unsigned count,
                        "INSERT INTO lazuli VALUES (%d, gen_random_uuid()::text, 0, %u)",
                        SQL_SCHEMA_VERSION, count);
         TRY(conn_run(c, sql));
+        TRY(number_gateways(c));
         (void)snprintf(sql, sizeof sql,
                        "INSERT INTO placement (bucket, shard) SELECT b, b %% %u FROM "
                        "generate_series(0, %d) AS g (b)",
