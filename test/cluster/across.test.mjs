@@ -144,6 +144,29 @@ test('a gateway that was taken for dead goes on without a restart', async () => 
     }
 });
 
+test('a URI that cannot be parsed is refused in one line that does not show its password', () => {
+    for (const uri of ['postgresql://u:hidden@[::1/x', 'postgresql://u:hidden%zz@127.0.0.1/x', 'postgresql://u:hidden@127.0.0.1:1/x', 'postgresql://u:hidden@127.0.0.1/x?a']) {
+        const said = spawnSync(BIN, ['cluster', 'status', '--rows', uri], { encoding: 'utf8' });
+        assert.equal(said.status, 1);
+        assert.match(said.stderr, /^[^\n]+\n$/);
+        assert.doesNotMatch(said.stdout + said.stderr, /hidden/);
+    }
+});
+
+test('a request is repeated when PostgreSQL has ended the connections meanwhile', async () => {
+    const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lazuli' AND state LIKE 'idle%'`;
+    const requests = [
+        ['blob', 'GET', '/', { query: 'comp=list' }], ['queue', 'GET', '/', { query: 'comp=list' }], ['file', 'GET', '/', { query: 'comp=list' }],
+        ['table', 'GET', '/Tables', {}], ['blob', 'GET', '/box', { query: 'restype=container&comp=list' }], ['blob', 'GET', '/box/growing', {}],
+        ['blob', 'PUT', '/box/again', { body: 'x', headers: BLOCK }],
+    ];
+    for (const request of requests) {
+        await client.call(1, ...request); /* its connection is there */
+        store.sql(end);
+        wants(await client.call(1, ...request), 200, 201);
+    }
+});
+
 test('stores that share a pool do not touch the contents of each other', async () => {
     const stores = [0, 1].map(() => newStore(cluster, { shares: true }));
     const pairs = [];

@@ -21,7 +21,8 @@ enum {
     BEAT_GAP_MS = 50, /* minimum time between two requested heartbeats */
     COLLECT_PAUSE_MS = 10000,
     COUNT_GAP_MS = 100,
-    COUNT_SHARE = 50, /* counting takes at most this fraction of the time */
+    COUNT_SHARE = 50,    /* counting takes at most this fraction of the time */
+    COUNT_QUICK_MS = 50, /* a count that takes less is made after every removal */
     MARKS_MAX = 1024,
 };
 #define OFFSET_TICKS (TICKS_PER_SECOND / 2) /* smaller clock differences are ignored */
@@ -45,10 +46,11 @@ static int64_t system_ticks(void)
 static void note_time(struct cluster_engine *e, int64_t before, int64_t theirs)
 {
     int64_t after = system_ticks();
-    int64_t offset = theirs - (before + (after - before) / 2);
-    if (after - before > TICKS_PER_SECOND / 4)
-        return; /* too coarse */
+    int64_t doubt = (after - before) / 2;
+    int64_t offset = theirs - (before + doubt);
     int64_t old = atomic_load(&e->clock_offset);
+    if (doubt > TICKS_PER_SECOND / 8 && llabs(offset - old) < OFFSET_TICKS + doubt)
+        return; /* too coarse to say anything new */
     offset = offset > -OFFSET_TICKS && offset < OFFSET_TICKS ? 0 : offset;
     if (offset != 0 && old == 0)
         log_line(LOG_WARN, "rows: this machine's clock is %+lld ms off PostgreSQL's, which is used",
@@ -144,17 +146,21 @@ static void new_mark(struct cluster_engine *e)
 
 static struct err register_at(struct cluster_engine *e, struct shard *shard, int64_t *id)
 {
-    char sql[256];
+    int64_t before = system_ticks();
+    char sql[320];
     char given[32] = "nextval('gateway_ids')";
     if (shard->number > 0)
         (void)snprintf(given, sizeof given, "%lld", (long long)*id);
     (void)snprintf(sql, sizeof sql,
                    "INSERT INTO gateways (id, name, pin) SELECT %s, '%s', "
-                   "pg_snapshot_xmin(pg_current_snapshot())::text::bigint RETURNING id, pin",
+                   "pg_snapshot_xmin(pg_current_snapshot())::text::bigint RETURNING id, pin, "
+                   "(extract(epoch FROM clock_timestamp()) * 10000000)::bigint",
                    given, e->name);
     conn_send_text(shard->beat_conn, sql);
     TRY(conn_exchange(shard->beat_conn));
     *id = result_number(shard->beat_conn, 0, 0, 0);
+    if (shard->number == 0) /* before anything is served with a wrong time */
+        note_time(e, before, result_number(shard->beat_conn, 0, 0, 2));
     note_xmin(e, shard, result_number(shard->beat_conn, 0, 0, 1));
     return OK;
 }
@@ -258,10 +264,10 @@ static bool beat(struct cluster_engine *e)
 
 /* ---- what there is ---- */
 
-/* An extent that several buckets name is counted in each. */
-static void count_extents(struct cluster_engine *e)
+/* An extent that several buckets name is counted in each. False if a shard does not answer in time:
+ * the table may be too large for that. */
+static bool count_rows(struct cluster_engine *e)
 {
-    int64_t began = clock_mono_ms();
     unsigned long long extents = atomic_exchange(&e->adopted_extents, 0);
     unsigned long long bytes = atomic_exchange(&e->adopted_bytes, 0);
     unsigned long long counted[2] = {0, 0};
@@ -271,14 +277,22 @@ static void count_extents(struct cluster_engine *e)
         if (err_is(conn_exchange(c))) {
             atomic_fetch_add(&e->adopted_extents, extents);
             atomic_fetch_add(&e->adopted_bytes, bytes);
-            return;
+            return false;
         }
         counted[0] += (unsigned long long)result_number(c, 0, 0, 0);
         counted[1] += (unsigned long long)result_number(c, 0, 0, 1);
     }
     atomic_store(&e->counted_extents, counted[0]);
     atomic_store(&e->counted_bytes, counted[1]);
+    return true;
+}
+
+static void count_extents(struct cluster_engine *e)
+{
+    int64_t began = clock_mono_ms();
+    bool counted = count_rows(e);
     int64_t now = clock_mono_ms();
+    e->count_quickly = counted && now - began < COUNT_QUICK_MS;
     e->count_after = now + COUNT_GAP_MS + (now - began) * COUNT_SHARE;
 }
 
@@ -317,12 +331,12 @@ static void turn(struct cluster_engine *e)
     bool removed = false;
     if (leads && all_well(e) && clock_mono_ms() >= e->collect_after)
         removed = collect_turn(e);
-    if (all_well(e) && (removed || clock_mono_ms() >= e->count_after))
-        count_extents(e);
     if (all_well(e))
         retire_names(e, e->shards.all[0].beat_conn, false);
     if (all_well(e))
         extents_stock(&e->extents);
+    if (all_well(e) && ((removed && e->count_quickly) || clock_mono_ms() >= e->count_after))
+        count_extents(e);
     lose_beat_conns(e);
 }
 

@@ -113,6 +113,7 @@ struct cluster_engine {
     atomic_ullong counted_extents, counted_bytes; /* rows in the table at the last count */
     atomic_ullong adopted_extents, adopted_bytes; /* since then */
     int64_t count_after;                          /* time of the next count */
+    bool count_quickly;                           /* the last count took no time */
 };
 
 static inline struct cluster_engine *cluster_of(struct engine *e)

@@ -330,14 +330,46 @@ static struct err set_up(struct conn *c, bool prepared)
     return error;
 }
 
-/* libpq's messages have several lines, and end with a newline. */
-static void put_message(struct buf *text, struct str message)
+/* USER:PASSWORD of a URI; empty if it has none. */
+static struct str user_of(struct str uri)
 {
+    const char *begin = memmem(uri.p, uri.n, "//", 2);
+    struct str rest = begin == NULL ? uri : str_from(uri, (size_t)(begin - uri.p) + 2);
+    const char *end = memrchr(rest.p, '@', rest.n);
+    return str_head(rest, end == NULL ? 0 : (size_t)(end - rest.p));
+}
+
+static bool holds(struct str s, struct str part)
+{
+    return part.n > 0 && memmem(s.p, s.n, part.p, part.n) != NULL;
+}
+
+/* libpq quotes what it cannot parse, which may hold the password. Returns how much of the message
+ * is left out, from this quotation mark on. */
+static size_t hidden_length(struct str message, struct str user)
+{
+    const char *end = memchr(message.p + 1, '"', message.n - 1);
+    if (end == NULL)
+        return 0;
+    struct str quoted = {message.p + 1, (size_t)(end - message.p) - 1};
+    return holds(user, quoted) || holds(quoted, user) ? quoted.n + 2 : 0;
+}
+
+/* libpq's messages have several lines, and end with a newline. */
+static void put_message(struct buf *text, struct str message, struct str uri)
+{
+    bool parsed = str_starts(message, STR("connection to "));
     while (message.n > 0 && message.p[message.n - 1] == '\n')
         message.n--;
-    for (size_t i = 0; i < message.n; i++)
-        if (message.p[i] != '\t')
-            buf_putc(text, message.p[i] == '\n' ? ' ' : message.p[i]);
+    while (message.n > 0) {
+        char c = message.p[0];
+        size_t hidden = c == '"' && !parsed ? hidden_length(message, user_of(uri)) : 0;
+        if (hidden > 0)
+            buf_put(text, STR("\"...\""));
+        else if (c != '\t')
+            buf_putc(text, c == '\n' ? ' ' : c);
+        message = str_from(message, hidden > 0 ? hidden : 1);
+    }
 }
 
 struct err conn_open(const struct conn_target *target, bool prepared, struct buf *text,
@@ -353,8 +385,8 @@ struct err conn_open(const struct conn_target *target, bool prepared, struct buf
         if (reached)
             buf_printf(text, "PostgreSQL refuses the statements of this version (%s)", c->sqlstate);
         else
-            put_message(text,
-                        str_of(c->pg == NULL ? "out of memory" : c->pq->error_message(c->pg)));
+            put_message(text, str_of(c->pg == NULL ? "out of memory" : c->pq->error_message(c->pg)),
+                        str_of(target->uri));
     }
     if (err_is(error)) {
         conn_close(c);
