@@ -177,7 +177,7 @@ static struct err local_find_uncached(struct local_txn *t, enum row_use use,
                                       struct row_offer *asked)
 {
     bool whole = use == ROW_BODY && t->batch == NULL;
-    if (whole || use == ROW_HOT)
+    if (whole || use == ROW_HOT || t->batch != NULL)
         TRY(local_find_whole(t, asked));
     if (str_given(asked->value))
         return OK;
