@@ -46,7 +46,8 @@ enum engine_hint {
     /* The update writes little, and deletes follow from it (a received message is deleted next).
      * An engine that refuses new rows on a nearly full disk admits it. */
     HINT_SMALL = 4,
-    /* The extent belongs to an update with ENGINE_VISIBLE: write-back need not start early. */
+    /* The extent belongs to an update with ENGINE_VISIBLE: write-back need not start early, unless
+     * other updates wait for flushes. */
     HINT_LATER = 8,
     /* An update whose thread has nothing else to do until it is done (an event loop with one
      * busy client). The engine may commit it on that thread, if it expects a short flush. */

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
 import { startServer, uniqueName } from '../rest/lib.mjs';
+import { batchBody, batchParts, newTable, sendBatch } from '../rest/table_lib.mjs';
 
 const COMMITTER = ['lazuli_committer_turn_cpu_seconds', 0.025];
 const LOOPS = ['lazuli_loop_turn_duration_seconds', 0.5];
@@ -81,6 +82,53 @@ held('PutBlockList and DeleteBlob of 4,000 blocks', async () => {
     await ask('blob', 'PUT', blob, { query: { comp: 'blocklist' }, body });
     await ask('blob', 'PUT', blob, { query: { comp: 'blocklist' }, body });
     await ask('blob', 'DELETE', blob);
+}, 1000);
+
+held('CopyBlob of 4,000 blocks to another container, and DeleteContainer', async () => {
+    const blob = `${await container()}/blob`;
+    const body = `<BlockList>${Array.from({ length: 4000 }, (_, i) => `<Latest>${id(i)}</Latest>`).join('')}</BlockList>`;
+    await many(4000, (i) => ask('blob', 'PUT', blob, { query: { comp: 'block', blockid: id(i) }, body: 'x' }));
+    await ask('blob', 'PUT', blob, { query: { comp: 'blocklist' }, body });
+    return blob;
+}, async (blob) => {
+    const to = await container();
+    await ask('blob', 'PUT', `${to}/copy`, { headers: { 'x-ms-copy-source': `${server.url('blob')}${blob}` } });
+    assert.equal((await ask('blob', 'HEAD', `${to}/copy`)).headers['content-length'], '4000');
+    await ask('blob', 'DELETE', to, { query: { restype: 'container' } });
+}, 1000);
+
+held('DeleteContainer of 3,000 blobs', async () => {
+    const name = await container();
+    await many(3000, (i) => ask('blob', 'PUT', `${name}/b${i}`, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'x' }));
+    return name;
+}, (name) => ask('blob', 'DELETE', name, { query: { restype: 'container' } }), 2000);
+
+held('a change set of 100 entities of 30 KB, and DeleteTable of 3,000 entities', async () => {
+    const table = await newTable(server);
+    await many(3000, (i) => table.insert({ PartitionKey: 'p', RowKey: String(i), Name: 'value' }));
+    return table;
+}, async ({ name }) => {
+    const Text = 'x'.repeat(30000);
+    const inserts = Array.from({ length: 100 }, (_, i) => ['POST', `/${name}`, { Prefer: 'return-no-content' }, { PartitionKey: 'b', RowKey: String(i), Text }]);
+    const answer = await sendBatch(server, batchBody(server, inserts));
+    assert.deepEqual(batchParts(answer).map((part) => part.status), Array(100).fill(204));
+    await ask('table', 'DELETE', `/Tables('${name}')`, { headers: { Accept: 'application/json;odata=nometadata' } });
+}, 2000);
+
+held('RenamePath and DeletePath of a directory of 3,000 files', async () => {
+    const system = `/${uniqueName('f')}`;
+    await ask('dfs', 'PUT', system, { query: { resource: 'filesystem' }, body: '' });
+    await ask('dfs', 'PUT', `${system}/d`, { query: { resource: 'directory' }, body: '' });
+    await many(3000, (i) => ask('dfs', 'PUT', `${system}/d/f${i}`, { query: { resource: 'file' }, body: '' }));
+    return system;
+}, async (system) => {
+    for (let continuation = {}; continuation !== undefined;) { // a long rename takes several requests
+        const { headers } = await ask('dfs', 'PUT', `${system}/e`, { query: continuation, headers: { 'x-ms-rename-source': `${system}/d` }, body: '' });
+        const more = headers['x-ms-continuation'];
+        continuation = more === undefined ? undefined : { continuation: more };
+    }
+    await ask('dfs', 'HEAD', `${system}/e/f2999`);
+    await ask('dfs', 'DELETE', `${system}/e`, { query: { recursive: 'true' } });
 }, 1000);
 
 held('ClearPages of 2,000 scattered pages that a snapshot keeps', async () => {

@@ -65,8 +65,11 @@ static void run_updates(struct local_engine *e, struct turn *turn, struct engine
         batch_run(e, u);
         if (turn->first_written == NULL && e->batch.overlay.root != NULL)
             turn->first_written = u;
-        if (u->fn == nothing_to_do || (u->ack == ENGINE_DURABLE && !e->relaxed))
+        bool durable = u->ack == ENGINE_DURABLE && !e->relaxed;
+        if (u->fn == nothing_to_do || durable)
             turn->flush = true;
+        if (u->fn != nothing_to_do && durable)
+            atomic_store_explicit(&e->flush_asked_us, turn->began_us, memory_order_relaxed);
     }
     turn->past = u;
 }

@@ -15,6 +15,8 @@
 enum {
     /* After this many bytes, start write-back, so that the disk works while a body arrives. */
     EARLY_BYTES = 1 << 20,
+    /* Updates that wait for a flush came in this time: more of them will come. */
+    FLUSHES_US = 10000000,
     /* Reserved for rows, so that a full disk can still process deletes. */
     RESERVE_BYTES_MAX = 64 << 20,
     RESERVE_SHARE = 16, /* or this part of a small file system */
@@ -27,7 +29,7 @@ struct local_writer {
     uint64_t offset;
     uint32_t reserved;
     uint32_t told; /* write-back was started up to here */
-    bool later;    /* do not start write-back early: see HINT_LATER */
+    bool early;    /* start write-back while the bytes arrive */
     uint32_t checks[CHUNKS_MAX];
 };
 
@@ -75,7 +77,7 @@ static struct err local_writer_append(struct extent_writer *base, struct str byt
     TRY(write_fully(w->segment->fd, bytes, w->offset + base->length));
     writer_sum(w, bytes);
     base->length += (uint32_t)bytes.n;
-    if (base->length - w->told >= EARLY_BYTES && !w->engine->relaxed && !w->later) {
+    if (base->length - w->told >= EARLY_BYTES && w->early) {
         /* Only a hint: an error shows up when the segment is flushed. */
         (void)sync_file_range(w->segment->fd, (off_t)(w->offset + w->told), base->length - w->told,
                               SYNC_FILE_RANGE_WRITE);
@@ -164,6 +166,15 @@ static struct err check_free_space(struct local_engine *e, uint32_t bytes, uint6
     return OK;
 }
 
+/* A flush writes all extents before it, also those of updates that are only visible. Whoever waits
+ * for it should find few bytes left to write. If nobody does, bytes that are soon replaced need
+ * not be written at all. */
+static bool flushes_are_asked_for(struct local_engine *e)
+{
+    int64_t asked_us = atomic_load_explicit(&e->flush_asked_us, memory_order_relaxed);
+    return asked_us > 0 && clock_mono_us() - asked_us < FLUSHES_US;
+}
+
 struct err local_extent_begin(struct engine *engine, uint32_t size_max, unsigned hints,
                               struct extent_writer **out)
 {
@@ -176,7 +187,7 @@ struct err local_extent_begin(struct engine *engine, uint32_t size_max, unsigned
     struct local_writer *w = MEM_NEW(struct local_writer);
     w->base = (struct extent_writer){.ops = &LOCAL_WRITER_OPS, .size_max = size_max};
     w->engine = e;
-    w->later = (hints & HINT_LATER) != 0;
+    w->early = !e->relaxed && ((hints & HINT_LATER) == 0 || flushes_are_asked_for(e));
     w->reserved = extent_room(size_max);
     struct err error = segments_reserve(&e->segments, w->reserved, &w->segment, &w->offset);
     if (err_is(error)) {

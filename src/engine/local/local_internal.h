@@ -96,6 +96,7 @@ struct local_engine {
     _Atomic uint64_t durable_commit;
     _Atomic uint64_t journal_bytes; /* written so far */
     atomic_bool room_short;         /* the disk is nearly full; see batch.c */
+    _Atomic int64_t flush_asked_us; /* when an update last waited for a flush */
 
     /* Statistics of the committer (or of the thread that acts for it), for engine_stats. */
     struct histogram commit_updates, commit_us, journal_flush_us, turn_us, turn_cpu_us;

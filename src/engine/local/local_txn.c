@@ -176,6 +176,8 @@ static void local_note_location(struct local_txn *t, const struct row_offer *fou
 static struct err local_find_uncached(struct local_txn *t, enum row_use use,
                                       struct row_offer *asked)
 {
+    /* An update reads most rows to replace them; finding one in RocksDB takes longer than reading
+     * all of it. */
     bool whole = use == ROW_BODY && t->batch == NULL;
     if (whole || use == ROW_HOT || t->batch != NULL)
         TRY(local_find_whole(t, asked));
