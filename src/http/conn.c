@@ -7,7 +7,7 @@
 
 #include "core/clock.h"
 #include "core/container.h"
-#include "core/hash/fnv.h"
+#include "core/hash/mix.h"
 #include "core/log.h"
 #include "core/mem.h"
 #include "net/address_count.h"
@@ -415,8 +415,7 @@ static bool conn_queues(struct http_conn *c)
 void http_belongs_to(struct http_exchange *x, struct str account, struct str container)
 {
     struct http_conn *c = ((struct http_call *)x)->conn;
-    uint64_t hash = fnv_add(fnv_add(FNV_BEGIN ^ c->peer_hash, account), container);
-    c->group = (uint8_t)((hash >> 32) % CROWD_GROUPS);
+    c->group = (uint8_t)(mix_add(mix_add(c->peer_hash, account), container) % CROWD_GROUPS);
 }
 
 static void conn_ready(struct loop_watch *watch, uint32_t events)

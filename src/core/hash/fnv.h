@@ -15,10 +15,11 @@ static inline uint64_t fnv_add(uint64_t hash, struct str bytes)
     return hash;
 }
 
-/* The low bits of the hash depend on the low bits of the bytes only, so the high ones are used. */
+/* A last multiplication spreads the last byte, which has changed only a few bits, over all bits
+ * that are returned: "key1" and "key2" shall not share a slot of a small table. */
 static inline uint32_t fnv_of(struct str bytes)
 {
-    return (uint32_t)(fnv_add(FNV_BEGIN, bytes) >> 32);
+    return (uint32_t)((fnv_add(FNV_BEGIN, bytes) * 0x9E3779B97F4A7C15ULL) >> 32);
 }
 
 #endif
