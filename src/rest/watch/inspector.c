@@ -8,18 +8,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/hash/mix.h"
 #include "core/mem.h"
+#include "rest/watch/inspector_note.h"
 
 /* How long a refusal waits for the write that caused it. */
 #define LATE_TICKS ((int64_t)10 * TICKS_PER_SECOND)
-
-/* The last writer of an object, or the holder of its lease. Names with equal hashes can be
- * constructed, so the account is stored too: each account sees only its own clients. */
-struct writer {
-    uint64_t hash; /* 0: nobody */
-    char account[ACCOUNT_NAME_MAX + 1];
-    struct inspector_maker maker;
-};
 
 /* The key of a table of writers. */
 struct writer_key {
@@ -27,35 +21,48 @@ struct writer_key {
     struct str account;
 };
 
-struct ring {
+struct refusals {
     struct inspector_event *events;
-    size_t size;
-    size_t count; /* ever put; the newest is at (count - 1) % size */
+    size_t count; /* ever put; the newest is at (count - 1) % INSPECTOR_REFUSALS */
+};
+
+/* What was done: writes, and reads while a client watches. */
+struct notes {
+    struct note *notes;
+    size_t count; /* as above, of INSPECTOR_DONE */
 };
 
 struct inspector {
     pthread_mutex_t lock; /* of all that follows */
-    struct ring rings[2]; /* refusals; what was done */
+    struct refusals refusals;
+    struct notes done;
     uint64_t sequence;
     bool explains;
     uint64_t conflicts[SERVICE_KIND_COUNT][RULE_COUNT];
     uint64_t checks[SERVICE_KIND_COUNT][CHECK_COUNT];
     _Atomic int64_t watched_until_ms;
-    struct writer *writers;
-    struct writer *holders; /* of leases */
+    struct note_writer *writers;
+    struct note_writer *holders; /* of leases */
+    void *blocks[3];             /* what the three tables of notes and writers are in */
 };
+
+/* Zeroed memory of whole cache lines; *block is to be freed. */
+static void *lines_new(size_t count, size_t size, void **block)
+{
+    *block = mem_calloc(1, count * size + NOTE_ALIGN);
+    uintptr_t skip = -(uintptr_t)*block & (NOTE_ALIGN - 1);
+    return (char *)*block + skip;
+}
 
 struct inspector *inspector_new(bool explains)
 {
     struct inspector *in = MEM_NEW(struct inspector);
     in->explains = explains;
     (void)pthread_mutex_init(&in->lock, NULL);
-    in->rings[0] = (struct ring){mem_calloc(INSPECTOR_REFUSALS, sizeof(struct inspector_event)),
-                                 INSPECTOR_REFUSALS, 0};
-    in->rings[1] = (struct ring){mem_calloc(INSPECTOR_DONE, sizeof(struct inspector_event)),
-                                 INSPECTOR_DONE, 0};
-    in->writers = mem_calloc(INSPECTOR_WRITERS, sizeof *in->writers);
-    in->holders = mem_calloc(INSPECTOR_LEASES, sizeof *in->holders);
+    in->refusals.events = mem_calloc(INSPECTOR_REFUSALS, sizeof(struct inspector_event));
+    in->done.notes = lines_new(INSPECTOR_DONE, sizeof(struct note), &in->blocks[0]);
+    in->writers = lines_new(INSPECTOR_WRITERS, sizeof *in->writers, &in->blocks[1]);
+    in->holders = lines_new(INSPECTOR_LEASES, sizeof *in->holders, &in->blocks[2]);
     return in;
 }
 
@@ -64,37 +71,20 @@ void inspector_free(struct inspector *in)
     if (in == NULL)
         return;
     (void)pthread_mutex_destroy(&in->lock);
-    free(in->rings[0].events);
-    free(in->rings[1].events);
-    free(in->writers);
-    free(in->holders);
+    free(in->refusals.events);
+    for (size_t i = 0; i < sizeof in->blocks / sizeof in->blocks[0]; i++)
+        free(in->blocks[i]);
     free(in);
 }
 
 /* ---- names ---- */
 
-static uint64_t mix(uint64_t hash, struct str text)
-{
-    uint64_t word;
-    hash = (hash ^ text.n) * 0x9E3779B97F4A7C15ULL;
-    for (; text.n >= sizeof word; text = str_from(text, sizeof word)) {
-        memcpy(&word, text.p, sizeof word);
-        hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
-        hash ^= hash >> 29;
-    }
-    word = 0;
-    if (text.n > 0)
-        memcpy(&word, text.p, text.n);
-    hash = (hash ^ word) * 0xBF58476D1CE4E5B9ULL;
-    return hash ^ hash >> 32;
-}
-
 uint64_t inspector_hash(const struct inspector_name *name)
 {
-    uint64_t hash = mix((uint64_t)name->service + 1, name->account);
-    hash = mix(mix(hash, name->container), name->object);
+    uint64_t hash = mix_add((uint64_t)name->service + 1, name->account);
+    hash = mix_add(mix_add(hash, name->container), name->object);
     if (str_given(name->pk))
-        hash = mix(mix(hash, name->pk), name->rk);
+        hash = mix_add(mix_add(hash, name->pk), name->rk);
     return hash == 0 ? 1 : hash;
 }
 
@@ -103,17 +93,6 @@ static struct writer_key writer_key_of(const struct rest_call *call)
     struct inspector_name name = {call->service, call->account, call->container,
                                   call->object,  call->key_pk,  call->key_rk};
     return (struct writer_key){inspector_hash(&name), call->account};
-}
-
-static void copy_text(char *to, size_t size, struct str from)
-{
-    size_t n = from.n < size - 1 ? from.n : size - 1;
-    /* Does not cut a character in half. */
-    while (n > 0 && n < from.n && ((unsigned char)from.p[n] & 0xC0) == 0x80)
-        n--;
-    if (n > 0)
-        memcpy(to, from.p, n);
-    to[n] = '\0';
 }
 
 /* Client input, arbitrary bytes: escaped only when it is shown, which is rare. */
@@ -138,20 +117,6 @@ static void copy_bytes(char *to, size_t size, struct str from)
     to[n] = '\0';
 }
 
-static void copy_object(char to[INSPECTOR_NAME_MAX + 1], const struct rest_call *call)
-{
-    if (!str_given(call->key_pk)) {
-        copy_text(to, INSPECTOR_NAME_MAX + 1, call->object);
-        return;
-    }
-    char *room = arena_bytes(call->arena, call->key_pk.n + call->key_rk.n + 1);
-    struct buf text = {.p = room, .capacity = call->key_pk.n + call->key_rk.n + 1};
-    buf_put(&text, call->key_pk);
-    buf_putc(&text, '/');
-    buf_put(&text, call->key_rk);
-    copy_text(to, INSPECTOR_NAME_MAX + 1, buf_str(&text));
-}
-
 void inspector_address(const struct inspector_who *who, char out[INSPECTOR_ADDRESS_MAX])
 {
     out[0] = '\0';
@@ -159,26 +124,29 @@ void inspector_address(const struct inspector_who *who, char out[INSPECTOR_ADDRE
         (void)inet_ntop(who->family, who->address, out, INSPECTOR_ADDRESS_MAX);
 }
 
-static void copy_address(struct inspector_who *to, const struct sockaddr_storage *peer)
-{
-    if (peer == NULL)
-        return;
-    to->family = (unsigned char)peer->ss_family;
-    if (peer->ss_family == AF_INET)
-        memcpy(to->address, &((const struct sockaddr_in *)peer)->sin_addr, 4);
-    else if (peer->ss_family == AF_INET6)
-        memcpy(to->address, &((const struct sockaddr_in6 *)peer)->sin6_addr, 16);
-    else
-        to->family = 0;
-}
+/* ---- what is recorded ---- */
 
-static void who_is(const struct rest_call *call, struct inspector_who *out)
+static struct note_source source_of(const struct rest_call *call, enum inspector_kind kind,
+                                    uint64_t hash)
 {
-    memcpy(out->request_id, call->request_id, sizeof out->request_id);
-    copy_bytes(out->client_request_id, sizeof out->client_request_id,
-               call_header(call, STR("x-ms-client-request-id")));
-    copy_bytes(out->agent, sizeof out->agent, call_header(call, STR("User-Agent")));
-    copy_address(out, call->x->peer);
+    return (struct note_source){
+        .kind = kind,
+        .service = call->service,
+        .op = call->op,
+        .status = call->status,
+        .hash = hash,
+        .at = call->now,
+        .etag = call->etag,
+        .account = call->account,
+        .container = call->container,
+        .object = call->object,
+        .pk = call->key_pk,
+        .rk = call->key_rk,
+        .request_id = {call->request_id, GUID_TEXT_BYTES},
+        .client_id = call_header(call, STR("x-ms-client-request-id")),
+        .agent = call_header(call, STR("User-Agent")),
+        .peer = call->x->peer,
+    };
 }
 
 /* ---- rules ---- */
@@ -320,28 +288,19 @@ static bool rule_of_others(const struct rest_call *call, enum err_code code,
 
 /* ---- who made it so ---- */
 
-/* Returns the writer of event `e`. The lock is held. */
-static void note_writer(struct writer *table, size_t size, const struct inspector_event *e)
+static struct note_writer *slot_of(struct note_writer *table, size_t size, uint64_t hash)
 {
-    struct writer *w = &table[e->hash % size];
-    w->hash = e->hash;
-    memcpy(w->account, e->account, sizeof w->account);
-    w->maker.known = true;
-    w->maker.current = false;
-    w->maker.op = e->op;
-    w->maker.at = e->at;
-    w->maker.etag = e->etag;
-    w->maker.who = e->who;
+    return &table[hash % size];
 }
 
-static struct inspector_maker find_writer(struct inspector *in, const struct writer *table,
+static struct inspector_maker find_writer(struct inspector *in, const struct note_writer *table,
                                           size_t size, const struct writer_key *key)
 {
-    const struct writer *w = &table[key->hash % size];
+    const struct note_writer *w = &table[key->hash % size];
     struct inspector_maker maker = {0};
     (void)pthread_mutex_lock(&in->lock);
-    if (w->hash == key->hash && str_eq(str_of(w->account), key->account))
-        maker = w->maker;
+    if (w->hash == key->hash && str_eq(note_writer_account(w), key->account))
+        note_writer_show(w, &maker);
     (void)pthread_mutex_unlock(&in->lock);
     clean_who(&maker.who);
     return maker;
@@ -385,40 +344,20 @@ static void put_sent(struct inspector_event *e, const struct rest_call *call)
     clean(e->sent);
 }
 
-/* Fills in everything except the members of refusals, which are kept. */
-static void fill(struct inspector_event *e, const struct rest_call *call, uint64_t hash)
+/* The slot of the next note. Under the lock: nothing is copied twice. */
+static struct note *next_note(struct inspector *in)
 {
-    e->at = call->now;
-    e->service = call->service;
-    e->op = call->op;
-    e->status = call->status;
-    e->error = ERR_OK;
-    e->rule = RULE_NONE;
-    e->hash = hash;
-    e->etag = call->etag;
-    copy_text(e->account, sizeof e->account, call->account);
-    copy_text(e->container, sizeof e->container, call->container);
-    copy_object(e->object, call);
-    who_is(call, &e->who);
-}
-
-/* The slot of the next event, under the lock: nothing is copied twice. */
-static struct inspector_event *next_event(struct inspector *in, struct ring *ring,
-                                          enum inspector_kind kind)
-{
-    struct inspector_event *e = &ring->events[ring->count++ % ring->size];
-    e->sequence = ++in->sequence;
-    e->kind = kind;
-    return e;
+    struct note *n = &in->done.notes[in->done.count++ % INSPECTOR_DONE];
+    n->sequence = ++in->sequence;
+    return n;
 }
 
 static void put_refusal(struct inspector *in, struct inspector_event *e)
 {
-    struct ring *ring = &in->rings[0];
-    e->kind = INSPECTOR_REFUSED;
+    struct refusals *kept = &in->refusals;
     (void)pthread_mutex_lock(&in->lock);
     e->sequence = ++in->sequence;
-    ring->events[ring->count++ % ring->size] = *e;
+    kept->events[kept->count++ % INSPECTOR_REFUSALS] = *e;
     in->conflicts[e->service][e->rule]++;
     in->checks[e->service][check_of(e)]++;
     (void)pthread_mutex_unlock(&in->lock);
@@ -426,22 +365,19 @@ static void put_refusal(struct inspector *in, struct inspector_event *e)
 
 /* A write is recorded when it is durable, but another request may conflict with it earlier: such a
  * refusal is completed now. Under the lock. */
-static void tell_refused(struct inspector *in, const struct inspector_event *write)
+static void tell_refused(struct inspector *in, const struct note *write)
 {
     enum { LOOK_BACK = 16 };
-    const struct ring *ring = &in->rings[0];
-    for (size_t i = 0; i < LOOK_BACK && i < ring->count && i < ring->size; i++) {
-        struct inspector_event *e = &ring->events[(ring->count - 1 - i) % ring->size];
+    const struct refusals *kept = &in->refusals;
+    for (size_t i = 0; i < LOOK_BACK && i < kept->count; i++) {
+        struct inspector_event *e = &kept->events[(kept->count - 1 - i) % INSPECTOR_REFUSALS];
         if (e->at + LATE_TICKS < write->at)
             break;
-        if (e->hash == write->hash && !e->maker.current && e->verdict.check != VERDICT_LEASE &&
-            e->verdict.etag != 0 && e->verdict.etag == write->etag)
-            e->maker = (struct inspector_maker){.known = true,
-                                                .current = true,
-                                                .op = write->op,
-                                                .at = write->at,
-                                                .etag = write->etag,
-                                                .who = write->who};
+        if (e->hash != write->hash || e->maker.current || e->verdict.check == VERDICT_LEASE ||
+            e->verdict.etag == 0 || e->verdict.etag != write->etag)
+            continue;
+        note_show_maker(write, &e->maker);
+        e->maker.current = true;
     }
 }
 
@@ -449,38 +385,45 @@ COLD uint64_t inspector_refused(struct inspector *in, const struct rest_call *ca
                                 struct err error)
 {
     enum inspector_rule rule;
-    struct inspector_event e = {0};
+    struct inspector_event e;
+    struct note note = {0};
     if (in == NULL || (!rule_of(call, error.code, &rule) &&
                        (call->op == NULL || !rule_of_others(call, error.code, &rule))))
         return 0;
     struct writer_key key = writer_key_of(call);
-    fill(&e, call, key.hash);
-    e.etag = 0;
+    struct note_source source = source_of(call, INSPECTOR_REFUSED, key.hash);
+    source.etag = 0;
+    note_fill(&note, &source);
+    note_show(&note, &e);
     e.status = err_http_status(error.code);
     e.error = error.code;
     e.rule = rule;
     e.verdict = call->verdict;
     e.maker = maker_of(in, call, &key);
     put_sent(&e, call);
-    copy_text(e.holder, sizeof e.holder, call->holder);
+    note_copy_text(e.holder, sizeof e.holder, call->holder);
     put_refusal(in, &e);
     return in->explains ? e.sequence : 0;
 }
 
 static void refuse_foreign(struct inspector *in, const struct inspector_foreign *f,
-                           struct inspector_event *e)
+                           const struct note_source *source)
 {
-    struct writer_key key = {e->hash, f->account};
-    e->status = err_http_status(f->error);
-    e->error = f->error;
-    e->rule = f->error == ERR_SMB_DELETE_PENDING ? RULE_S3 : RULE_S2;
-    copy_text(e->sent, sizeof e->sent, f->sent);
-    copy_text(e->holder, sizeof e->holder, f->holder);
+    struct writer_key key = {source->hash, f->account};
+    struct inspector_event e;
+    struct note note = {0};
+    note_fill(&note, source);
+    note_show(&note, &e);
+    e.status = err_http_status(f->error);
+    e.error = f->error;
+    e.rule = f->error == ERR_SMB_DELETE_PENDING ? RULE_S3 : RULE_S2;
+    note_copy_text(e.sent, sizeof e.sent, f->sent);
+    note_copy_text(e.holder, sizeof e.holder, f->holder);
     if (!str_given(f->holder)) {
-        e->maker = find_writer(in, in->holders, INSPECTOR_LEASES, &key);
-        e->maker.current = e->maker.known;
+        e.maker = find_writer(in, in->holders, INSPECTOR_LEASES, &key);
+        e.maker.current = e.maker.known;
     }
-    put_refusal(in, e);
+    put_refusal(in, &e);
 }
 
 static bool reads_are_watched(struct inspector *in, int64_t now_ms)
@@ -495,27 +438,26 @@ COLD void inspector_note_foreign(struct inspector *in, const struct inspector_fo
         .service = SERVICE_FILE, .account = f->account, .container = f->share, .object = f->path};
     if (f->kind == INSPECTOR_READ && !reads_are_watched(in, clock_mono_ms()))
         return;
-    struct inspector_event e = {.at = f->at,
-                                .service = SERVICE_FILE,
-                                .op = f->op,
-                                .status = 200,
-                                .hash = inspector_hash(&name)};
-    copy_text(e.account, sizeof e.account, f->account);
-    copy_text(e.container, sizeof e.container, f->share);
-    copy_text(e.object, sizeof e.object, f->path);
-    copy_bytes(e.who.agent, sizeof e.who.agent, f->client);
-    copy_address(&e.who, f->peer);
+    struct note_source source = {.kind = f->kind,
+                                 .service = SERVICE_FILE,
+                                 .op = f->op,
+                                 .status = 200,
+                                 .hash = inspector_hash(&name),
+                                 .at = f->at,
+                                 .account = f->account,
+                                 .container = f->share,
+                                 .object = f->path,
+                                 .agent = f->client,
+                                 .peer = f->peer};
     if (f->kind == INSPECTOR_REFUSED) {
-        refuse_foreign(in, f, &e);
+        refuse_foreign(in, f, &source);
         return;
     }
     (void)pthread_mutex_lock(&in->lock);
-    struct inspector_event *kept = next_event(in, &in->rings[1], f->kind);
-    e.sequence = kept->sequence;
-    e.kind = kept->kind;
-    *kept = e;
+    struct note *n = next_note(in);
+    note_fill(n, &source);
     if (f->kind == INSPECTOR_WROTE)
-        note_writer(in->writers, INSPECTOR_WRITERS, kept);
+        note_writer_set(slot_of(in->writers, INSPECTOR_WRITERS, n->hash), n);
     (void)pthread_mutex_unlock(&in->lock);
 }
 
@@ -524,34 +466,36 @@ static bool is_lease_op(const struct op *op)
     return strncmp(op->name, "Lease", 5) == 0;
 }
 
-static void note_lease_op(struct inspector *in, const struct rest_call *call,
-                          const struct inspector_event *e)
+static bool takes_lease(const struct rest_call *call)
 {
     struct str action = call_header(call, STR("x-ms-lease-action"));
-    if (!str_ieq(action, STR("release")) && !str_ieq(action, STR("break")))
-        note_writer(in->holders, INSPECTOR_LEASES, e);
+    return !str_ieq(action, STR("release")) && !str_ieq(action, STR("break"));
 }
 
 static void note_write(struct inspector *in, const struct rest_call *call)
 {
-    uint64_t hash = writer_key_of(call).hash;
+    struct note_source source = source_of(call, INSPECTOR_WROTE, writer_key_of(call).hash);
+    struct note_writer *writer = slot_of(in->writers, INSPECTOR_WRITERS, source.hash);
+    /* Usually no cache has it. */
+    __builtin_prefetch(writer, 1);
+    __builtin_prefetch((char *)writer + NOTE_ALIGN, 1);
     (void)pthread_mutex_lock(&in->lock);
-    struct inspector_event *e = next_event(in, &in->rings[1], INSPECTOR_WROTE);
-    fill(e, call, hash);
-    if (is_lease_op(call->op)) {
-        note_lease_op(in, call, e);
-    } else {
-        note_writer(in->writers, INSPECTOR_WRITERS, e);
-        tell_refused(in, e);
+    struct note *n = next_note(in);
+    note_fill(n, &source);
+    if (!is_lease_op(call->op)) {
+        note_writer_set(writer, n);
+        tell_refused(in, n);
+    } else if (takes_lease(call)) {
+        note_writer_set(slot_of(in->holders, INSPECTOR_LEASES, n->hash), n);
     }
     (void)pthread_mutex_unlock(&in->lock);
 }
 
 static void note_read(struct inspector *in, const struct rest_call *call)
 {
-    uint64_t hash = writer_key_of(call).hash;
+    struct note_source source = source_of(call, INSPECTOR_READ, writer_key_of(call).hash);
     (void)pthread_mutex_lock(&in->lock);
-    fill(next_event(in, &in->rings[1], INSPECTOR_READ), call, hash);
+    note_fill(next_note(in), &source);
     (void)pthread_mutex_unlock(&in->lock);
 }
 
@@ -577,25 +521,47 @@ static bool fits(const struct inspector_event *e, const struct inspector_filter 
 }
 
 /* The i-th newest; NULL if there is none. */
-static const struct inspector_event *nth(const struct ring *ring, size_t i)
+static const struct inspector_event *nth_refusal(const struct refusals *kept, size_t i)
 {
-    bool there = i < ring->count && i < ring->size;
-    return there ? &ring->events[(ring->count - 1 - i) % ring->size] : NULL;
+    bool there = i < kept->count && i < INSPECTOR_REFUSALS;
+    return there ? &kept->events[(kept->count - 1 - i) % INSPECTOR_REFUSALS] : NULL;
+}
+
+static const struct note *nth_note(const struct notes *kept, size_t i)
+{
+    bool there = i < kept->count && i < INSPECTOR_DONE;
+    return there ? &kept->notes[(kept->count - 1 - i) % INSPECTOR_DONE] : NULL;
+}
+
+/* Copies the note to *out; false if it does not fit. Other accounts' are not even copied. */
+static bool take_note(const struct note *n, const struct inspector_filter *f,
+                      struct inspector_event *out)
+{
+    if ((f->kinds & (1U << n->kind)) == 0 || !str_eq(f->account, note_account(n)))
+        return false;
+    note_show(n, out);
+    return fits(out, f);
 }
 
 /* From the newest of both rings backwards. */
 static size_t find_backwards(struct inspector *in, const struct inspector_filter *f,
                              struct inspector_event *out)
 {
-    size_t at[2] = {0, 0}, count = 0;
+    size_t refused = 0, done = 0, count = 0;
     while (count < f->count_max) {
-        const struct inspector_event *a = nth(&in->rings[0], at[0]);
-        const struct inspector_event *b = nth(&in->rings[1], at[1]);
-        bool second = a == NULL || (b != NULL && b->sequence > a->sequence);
-        const struct inspector_event *e = second ? b : a;
-        if (e == NULL || e->sequence <= f->after)
+        const struct inspector_event *e = nth_refusal(&in->refusals, refused);
+        const struct note *n = nth_note(&in->done, done);
+        bool is_note = e == NULL || (n != NULL && n->sequence > e->sequence);
+        if (is_note) {
+            if (n == NULL || n->sequence <= f->after)
+                break;
+            done++;
+            count += take_note(n, f, &out[count]);
+            continue;
+        }
+        if (e->sequence <= f->after)
             break;
-        at[second]++;
+        refused++;
         if (fits(e, f))
             out[count++] = *e;
     }
@@ -646,9 +612,11 @@ uint64_t inspector_failed_checks(struct inspector *in, enum service_kind service
 void inspector_forget(struct inspector *in, struct str account)
 {
     (void)pthread_mutex_lock(&in->lock);
-    for (size_t r = 0; r < 2; r++)
-        for (size_t i = 0; i < in->rings[r].size && i < in->rings[r].count; i++)
-            if (!str_given(account) || str_eq(account, str_of(in->rings[r].events[i].account)))
-                in->rings[r].events[i].account[0] = '\0';
+    for (size_t i = 0; i < INSPECTOR_REFUSALS && i < in->refusals.count; i++)
+        if (!str_given(account) || str_eq(account, str_of(in->refusals.events[i].account)))
+            in->refusals.events[i].account[0] = '\0';
+    for (size_t i = 0; i < INSPECTOR_DONE && i < in->done.count; i++)
+        if (!str_given(account) || str_eq(account, note_account(&in->done.notes[i])))
+            in->done.notes[i].kind = NOTE_FORGOTTEN;
     (void)pthread_mutex_unlock(&in->lock);
 }

@@ -207,3 +207,37 @@ void test_inspector_names_are_cut_between_characters(void)
     CHECK(str_is_utf8(str_of(event.object)));
     release(&f);
 }
+
+/* Texts of any length are kept, cut where they are too long, and come back as they were sent. */
+void test_inspector_shows_a_write_as_it_was_sent(void)
+{
+    static struct http_header headers[] = {
+        {STR_INIT("x-ms-client-request-id"), {NULL, 0}},
+        {STR_INIT("User-Agent"), {NULL, 0}},
+    };
+    const struct inspector_filter writes = {.kinds = 1U << INSPECTOR_WROTE, .count_max = 1};
+    struct fixture f;
+    struct inspector_event event;
+    char text[400];
+    memset(text, 'x', sizeof text);
+    init(&f);
+    f.x.request.headers = headers;
+    f.x.request.header_count = 2;
+    for (size_t n = 1; n <= 400; n += n < 10 ? 1 : 13) {
+        headers[0].value = headers[1].value = (struct str){text, n};
+        f.call.key_pk = (struct str){text, n / 2};
+        f.call.key_rk = (struct str){text, n};
+        f.call.status = 204;
+        inspector_succeeded(f.in, &f.call);
+        CHECK_INT(find(&f, writes, &event), 1);
+        size_t name = n / 2 + 1 + n;
+        CHECK_INT(strlen(event.object), name < INSPECTOR_NAME_MAX ? name : INSPECTOR_NAME_MAX);
+        CHECK(n / 2 >= INSPECTOR_NAME_MAX || event.object[n / 2] == '/');
+        CHECK_INT(strlen(event.who.client_request_id), n < 47 ? n : 47);
+        CHECK_INT(strlen(event.who.agent), n < 63 ? n : 63);
+        CHECK_STR(str_of(event.who.request_id), STR("00000000-0000-0000-0000-000000000001"));
+        CHECK_STR(str_of(event.container), STR("box"));
+        CHECK_INT(event.status, 204);
+    }
+    release(&f);
+}
