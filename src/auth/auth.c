@@ -178,7 +178,8 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
     assert(result != NULL);
     *result = (struct auth_result){.kind = AUTH_ANONYMOUS};
     *challenge = STR_NONE;
-    if (bearer_alone(demand) && is_sas(input, auth_header(input, STR("authorization"))))
+    if (sas_present(input) && bearer_alone(demand) &&
+        is_sas(input, auth_header(input, STR("authorization"))))
         return auth_failed(arena, STR("Only authentication scheme Bearer is supported"));
     /* A preflight needs no credentials; any that it has are ignored. */
     if (demand->anonymous != AUTH_ANONYMOUS_ALWAYS)

@@ -240,7 +240,7 @@ static struct err order_queries(struct signing *s)
 static struct err check_values(struct signing *s)
 {
     for (size_t i = 0; i < H_COUNT; i++)
-        if (!auth_is_signable_header(s->standard[i]))
+        if (s->standard[i].n > 0 && !auth_is_signable_header(s->standard[i]))
             return not_signable(s->arena);
     for (size_t i = 0; i < s->ms_count; i++)
         if (!auth_is_signable_header(s->ms[i].value))

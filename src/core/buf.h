@@ -26,10 +26,11 @@ static inline struct str buf_str(const struct buf *b)
 }
 
 /* buf_reserve's, when there is no room. */
-char *buf_grow(struct buf *b, size_t more);
+__attribute__((cold)) char *buf_grow(struct buf *b, size_t more);
 /* Reserves room for `more` further bytes and returns its address. After writing, add the number of
- * bytes to b->n. */
-static inline char *buf_reserve(struct buf *b, size_t more)
+ * bytes to b->n. Always inline: the compiler's limits would make it a call in large functions, and
+ * the call costs more than the test. */
+__attribute__((always_inline)) static inline char *buf_reserve(struct buf *b, size_t more)
 {
     return more <= b->capacity - b->n && b->p != NULL ? b->p + b->n : buf_grow(b, more);
 }

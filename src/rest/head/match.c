@@ -145,6 +145,8 @@ static struct err check_selectors(struct rest_call *call)
         STR_INIT("versionid"),  STR_INIT("sharesnapshot"), STR_INIT("peekonly"),
         STR_INIT("deletetype"), STR_INIT("copyid"),
     };
+    if (call->query_count == 0)
+        return OK;
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
         if (call_query_is_empty(call, NAMES[i]))
             return call_bad_query(call, NAMES[i]);

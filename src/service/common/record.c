@@ -276,15 +276,18 @@ bool record_read(struct str row, const struct record_type *type, void *object)
 void record_own(struct arena *a, const struct record_type *type, void *object)
 {
     assert(type != NULL);
-    for (size_t i = 0; i < type->count; i++) {
-        const struct record_member *m = &type->members[i];
+    for (const struct record_member *m = type->members, *end = m + type->count; m < end; m++) {
+        if (m->kind != RECORD_BYTES && m->kind != RECORD_INNER)
+            continue;
         char *member = (char *)object + m->at;
         struct str bytes;
-        if (m->kind == RECORD_INNER)
+        if (m->kind == RECORD_INNER) {
             record_own(a, m->inner, member);
-        if (m->kind != RECORD_BYTES)
             continue;
+        }
         memcpy(&bytes, member, sizeof bytes);
+        if (bytes.p == NULL)
+            continue; /* most are absent: no call for those */
         bytes = arena_copy(a, bytes);
         memcpy(member, &bytes, sizeof bytes);
     }
