@@ -49,6 +49,12 @@ export function newStore(cluster, { rows = cluster.rows, shares = false } = {}) 
     return store;
 }
 
+/** Waits until something is in the store: a migration into it has begun, since its mark is the first row. */
+export function untilRows(store) {
+    const sql = 'do $$ begin while not exists (select from rows) loop perform pg_sleep(0.01); end loop; end $$';
+    return promisify(execFile)(PSQL, ['-Xq', store.rows, '-c', sql]);
+}
+
 /** A store whose shards are in these databases, each in a schema of its own; `init` has not been run. */
 export function newShards(cluster, databases) {
     const name = `t_${randomBytes(6).toString('hex')}`;
