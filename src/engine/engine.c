@@ -73,28 +73,45 @@ struct err engine_flush(struct engine *e)
 
 /* ---- inside a transaction ---- */
 
-static bool read_fits(const struct engine_read *r)
+/* No row has a longer key. */
+static bool key_fits(const struct engine_read *r)
 {
-    return r->partition.n <= ENGINE_PARTITION_MAX && r->key.n <= ENGINE_KEY_MAX;
+    assert(r->partition.n <= ENGINE_PARTITION_MAX);
+    return r->key.n <= ENGINE_KEY_MAX;
+}
+
+/* Asks the engine only for keys that rows may have. */
+static COLD struct err get_fitting(struct txn *t, struct engine_read *reads, size_t count)
+{
+    for (size_t i = 0, end; i < count; i = end + 1) {
+        for (end = i; end < count && key_fits(&reads[end]);)
+            end++;
+        if (end > i)
+            TRY(t->ops->get_many(t, &reads[i], end - i));
+    }
+    return OK;
 }
 
 struct err txn_get_many(struct txn *t, struct engine_read *reads, size_t count)
 {
+    bool fit = true;
     for (size_t i = 0; i < count; i++) {
         struct engine_read *r = &reads[i];
-        assert(read_fits(r) && (r->loan == NULL || (r->with_body && !t->writable)));
+        assert(r->loan == NULL || (r->with_body && !t->writable));
+        fit = key_fits(r) && fit;
         if (r->loan != NULL)
             engine_loan_end(r->loan);
         r->value = r->body = STR_NONE;
     }
+    if (!fit)
+        return get_fitting(t, reads, count);
     return count == 0 ? OK : t->ops->get_many(t, reads, count);
 }
 
 struct err txn_get(struct txn *t, struct str key, struct str *value)
 {
     struct engine_read read = {.key = key};
-    assert(read_fits(&read));
-    struct err e = t->ops->get_many(t, &read, 1);
+    struct err e = key_fits(&read) ? t->ops->get_many(t, &read, 1) : OK;
     *value = read.value;
     return e;
 }

@@ -159,7 +159,9 @@ struct engine_read {
     struct str value;
     struct str body;
 };
-/* Reads all of them in one round trip. A caller that knows several keys reads them together. */
+/* Reads all of them in one round trip. A caller that knows several keys reads them together. A key
+ * that is longer than ENGINE_KEY_MAX, which a client may have invented, is that of an absent row.
+ */
 struct err txn_get_many(struct txn *t, struct engine_read *reads, size_t count);
 /* One row's value. */
 struct err txn_get(struct txn *t, struct str key, struct str *value);

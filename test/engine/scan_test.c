@@ -141,6 +141,21 @@ static struct err walk_by_long_prefix(struct txn *t, void *arg)
     return OK;
 }
 
+static struct err get_by_long_key(struct txn *t, void *arg)
+{
+    struct str key = *(struct str *)arg;
+    struct str value = STR("not set");
+    struct engine_read reads[] = {
+        {.key = STR("a")}, {.key = key}, {.key = key}, {.key = STR("a")}, {.key = key}};
+    TRY(txn_get(t, key, &value));
+    CHECK(!str_given(value));
+    TRY(txn_get_many(t, reads, 5));
+    CHECK_STR(reads[0].value, STR("x"));
+    CHECK(!str_given(reads[1].value) && !str_given(reads[2].value) && !str_given(reads[4].value));
+    CHECK_STR(reads[3].value, STR("x"));
+    return OK;
+}
+
 ENGINE_CASE(a_prefix_longer_than_any_name_finds_nothing)
 {
     enum { PREFIX_BYTES = ENGINE_KEY_MAX + 1000 };
@@ -149,6 +164,8 @@ ENGINE_CASE(a_prefix_longer_than_any_name_finds_nothing)
     struct str prefix = {bytes, PREFIX_BYTES};
     put_row(s, STR("a"), STR("a"), STR("x"));
     view_ok(s, STR("a"), walk_by_long_prefix, &prefix);
+    view_ok(s, STR("a"), get_by_long_key, &prefix);
+    update_ok(s, STR("a"), get_by_long_key, &prefix);
 }
 
 /* Enough rows that an engine may switch its method, see walk_next. */
